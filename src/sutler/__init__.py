@@ -5,8 +5,7 @@
 >>> print(pack.text())                                                   # doctest: +SKIP
 >>> [(one.path, one.reason) for one in pack.report.shown]                # doctest: +SKIP
 
-Names are loaded when they are first used: importing sutler costs almost nothing.
-"""
+Names are loaded when they are first used: importing sutler costs almost nothing."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 from.
 
 This module is pure: it is handed the texts of the files. A project's own file can only narrow: the
-keys marked `own` are accepted from the user's file, the environment and flags alone, because
-a cloned repository must not be able to switch off a protection.
-"""
+keys marked `own` are accepted from the user's file, the environment and flags alone, because a
+cloned repository must not be able to switch off a protection."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ _BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
 
 class Layer(Struct, frozen=True):
     """Values from one place. `origin` is shown to people; `trusted` says that the user wrote it,
-    not the project.
-    """
+    not the project."""
 
     origin: str
     values: Mapping[str, Value]
@@ -127,8 +125,7 @@ def _share(raw: object, what: str) -> float:
 
 def _coerce(key: Key, raw: object, where: str) -> Value:
     """A raw TOML, environment or flag value as this key's type, or a UsageError that names the
-    place.
-    """
+    place."""
     what = f"{where}: {key.name}"
     if key.kind == "bool":
         if isinstance(raw, bool):
@@ -272,8 +269,7 @@ def _lines_of(text: str) -> dict[str, int]:
 
 def layer_from_environment(environ: Mapping[str, str]) -> Layer:
     """`SUTLER_MAX_TOKENS=8000` and its like. Names that are no key belong to other parts of sutler
-    and stay alone.
-    """
+    and stay alone."""
     table = {
         name[7:].lower(): value
         for name, value in sorted(environ.items())

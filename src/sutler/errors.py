@@ -8,8 +8,7 @@
     └── ModelCommandError        exit 6   the model command failed
 
 A failure of the world (a missing file, a denied read) is data, a `Problem`, and not an exception.
-An error says what happened, which rule or limit decided, and what to do next.
-"""
+An error says what happened, which rule or limit decided, and what to do next."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ class RefusedError(SutlerError):
 
 class ConflictError(SutlerError):
     """`conflict` is a `store.records.Conflict` where there is more to say than a line. `sides` are
-    the raw texts that met, from which proposals are made; they never leave.
-    """
+    the raw texts that met, from which proposals are made; they never leave."""
 
     exit_code = 4
 

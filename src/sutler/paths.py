@@ -2,8 +2,7 @@
 
 Identity and display never share a field. A `RelPath` is the path as the file system has it (bytes
 that are not UTF-8 ride along as surrogates); `quote` makes the one-line form that people, models
-and logs see.
-"""
+and logs see."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from msgspec import Struct
 from sutler.errors import RefusedError
 
 RelPath = NewType("RelPath", str)
-"""A POSIX path relative to the root: never absolute, no `..`, no `.`, no empty component, no
-NUL.
+"""A POSIX path relative to the root: never absolute, no `..`, no `.`, no empty component, no NUL.
 """
 
 ROOT = RelPath("")
@@ -31,9 +29,7 @@ class Span(Struct, frozen=True, gc=False):
 
 
 def parse_relpath(raw: str) -> RelPath:
-    """Turn an untrusted spelling into a RelPath, or refuse it. Purely lexical: nothing is
-    expanded.
-    """
+    """Turn an untrusted spelling into a RelPath, or refuse it. Purely lexical: nothing is expanded."""
     if "\0" in raw:
         raise RefusedError(f"path {quote(raw)} holds a NUL byte", rule="paths are plain names")
     if raw.startswith("/"):
@@ -85,8 +81,7 @@ def _unsafe() -> re.Pattern[str]:
 
     Controls, separators, blanks that are no plain space, surrogates (bytes that are not UTF-8),
     bidi and zero-width characters, tags, private use and non-characters. Fixed ranges:
-    `str.isprintable` changes with Python's Unicode tables.
-    """
+    `str.isprintable` changes with Python's Unicode tables."""
     planes = range(0x10000, 0xE0000, 0x10000)
     return re.compile(
         '[\x00-\x1f\x7f-\xa0"\\\\\u00ad\u034f\u061c\u115f\u1160'
@@ -144,8 +139,7 @@ def quote(path: str) -> str:
 
 def wire_path(path: str) -> str:
     """The path as JSON carries it: itself, or quoted when its bytes are not UTF-8, or when it could
-    be taken for a quoted one. `unquote` turns it back.
-    """
+    be taken for a quoted one. `unquote` turns it back."""
     looks_quoted = len(path) > 1 and path[0] == path[-1] == '"'
     return (
         quote(path)

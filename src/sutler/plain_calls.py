@@ -1,8 +1,7 @@
 """The calls of `os` on a platform that lacks descriptors of folders, owners, fdatasync or writev.
 
 `system` decides which are missing. A path in place of a descriptor is weaker: between the check and
-the use another process may put a link there, which descriptors rule out.
-"""
+the use another process may put a link there, which descriptors rule out."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ from typing import Any
 
 class PlainCalls:
     """The calls of `os` on a platform that lacks some of them. A folder is a number above all
-    descriptors, which stands for its path.
-    """
+    descriptors, which stands for its path."""
 
     def __init__(self, missing: frozenset[str]) -> None:
         if "fdatasync" in missing:
@@ -58,8 +56,7 @@ _FIRST = 1 << 30
 
 class _Folders:
     """Folders by number. Names below one are joined to its path; a link on the last step is
-    refused.
-    """
+    refused."""
 
     def __init__(self) -> None:
         self._paths: dict[int, str] = {}

@@ -1,7 +1,6 @@
 """The table of settings: kind, default, help and choices of each.
 
-`own` keys are accepted from the user's file, the environment and flags alone.
-"""
+`own` keys are accepted from the user's file, the environment and flags alone."""
 
 from __future__ import annotations
 

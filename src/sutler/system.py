@@ -13,8 +13,7 @@ writev       one call for many pieces               one call for each piece
 owners       files of other users are refused       every file counts as the user's own
 
 `fs` has the calls of `os` with these replacements: code that holds folders, owners or flags uses
-`fs` instead of `os`; `plain_calls` has them.
-"""
+`fs` instead of `os`; `plain_calls` has them."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ else:
 
 def switch_off(*features: Feature) -> None:
     """Do without these features, as on a platform that lacks them. Call it before any other module
-    of the package is imported: they take their calls and flags from here.
-    """
+    of the package is imported: they take their calls and flags from here."""
     global offered, fs
     offered -= frozenset(features)
     fs = os if offered >= _EMULATED else PlainCalls(_EMULATED - offered)  # type: ignore[assignment]
@@ -216,8 +214,7 @@ def open_beneath(fd: int, path: str, flags: int) -> int:
 
 def opener(fd: int, flags: int) -> Callable[[str], int]:
     """`open_beneath` with all arguments but the path prepared, for thousands of files. The path is
-    a RelPath.
-    """
+    a RelPath."""
     how = _open_how(flags)
     size, call, encode = len(how), _syscall(), os.fsencode
 

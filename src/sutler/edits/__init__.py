@@ -1,3 +1,1 @@
-"""Changes to files: patch, merge, conflicts, durable replacement, history, rollback and
-recovery.
-"""
+"""Changes to files: patch, merge, conflicts, durable replacement, history, rollback and recovery."""

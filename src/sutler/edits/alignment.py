@@ -5,8 +5,7 @@ git leaves out lines that the other side lacks, and very common lines among thos
 compares; it takes a long run of equal lines for a good place to part once a search has grown wide,
 and the furthest point reached when it has grown too wide. A merge is only git's merge if all of
 that is the same. Where even this takes too long (the steps are counted), lines that occur once on
-both sides are the anchors, and what lies between counts as changed.
-"""
+both sides are the anchors, and what lies between counts as changed."""
 
 from __future__ import annotations
 
@@ -56,8 +55,7 @@ def _root(number: int) -> int:
 
 def _worth_comparing(side: Side, other: list[int]) -> list[int]:
     """Lines that the other side has, without the very common ones that stand among lines it has
-    not.
-    """
+    not."""
     count, limit = Counter(other).get, min(_root(len(side.lines)), _COMMON)
     counts = [count(line, 0) for line in side.lines[side.low : side.high]]
     if max(counts, default=0) < limit:
@@ -73,8 +71,7 @@ def _worth_comparing(side: Side, other: list[int]) -> list[int]:
 
 def _noise(kinds: list[int]) -> set[int]:
     """Very common lines that stand among mostly missing ones, with some of these to both sides and
-    no other line between.
-    """
+    no other line between."""
     missing, plain = (
         [0],
         [-1],
@@ -110,8 +107,7 @@ class _Box(NamedTuple):
 
 class _Search:
     """What the boxes of one comparison share: the steps left, and room for the furthest points of
-    each diagonal.
-    """
+    each diagonal."""
 
     __slots__ = ("a", "b", "cost", "far", "left", "near", "shift")
 
@@ -123,9 +119,7 @@ class _Search:
         self.cost = max(_root(len(a) + len(b) + 3), _WIDE)
 
     def run(self) -> list[tuple[int, int, int]]:
-        """Runs of lines that belong together: where they begin on both sides and how long they
-        are.
-        """
+        """Runs of lines that belong together: where they begin on both sides and how long they are."""
         a, b, pairs = self.a, self.b, list[tuple[int, int, int]]()
         todo = [_Box(0, len(a), 0, len(b))]
         while todo:
@@ -146,9 +140,7 @@ class _Search:
         return pairs
 
     def _split(self, box: _Box) -> tuple[_Box, _Box] | None:
-        """The box in two at a point on a shortest path, or near one; None when the steps end
-        first.
-        """
+        """The box in two at a point on a shortest path, or near one; None when the steps end first."""
         a0, a1, b0, b1, exact = box
         shift, far, near = self.shift, self.far, self.near
         low, high = a0 - b1 + shift, a1 - b0 + shift
@@ -184,8 +176,7 @@ class _Search:
         self, box: _Box, reach: tuple[int, int], other: tuple[int, int]
     ) -> tuple[tuple[int, int] | None, bool]:
         """One step further on each diagonal from the beginning: where it meets the way back, and
-        whether it ran.
-        """
+        whether it ran."""
         a, b, far, near, shift = self.a, self.b, self.far, self.near, self.shift
         a1, b1, ran, steps = box.a1, box.b1, False, 0
         for k in range(reach[1], reach[0] - 1, -2):
@@ -229,8 +220,7 @@ class _Search:
         cost: int,
     ) -> tuple[_Box, _Box] | None:
         """The end of a long run of equal lines that is far along its way, from the beginning or
-        else from the end.
-        """
+        else from the end."""
         a, b, shift = self.a, self.b, self.shift
         best: tuple[int, int] | None = None
         most = 4 * cost
@@ -278,8 +268,7 @@ def _widened(
     low: int, high: int, least: int, most: int, edge: tuple[list[int], int]
 ) -> tuple[int, int]:
     """One more diagonal on each side, as far as the box goes; the places beyond hold what cannot
-    win.
-    """
+    win."""
     points, lost = edge
     if low > least:
         low -= 1
@@ -299,8 +288,7 @@ def _widened(
 
 def _anchored(a: list[int], b: list[int], box: _Box) -> list[tuple[int, int, int]]:
     """Lines that occur once on each side, as many as can keep their order (the longest increasing
-    run of them).
-    """
+    run of them)."""
     once_a, once_b = _once(a, box.a0, box.a1), _once(b, box.b0, box.b1)
     both = [(once_a[line], once_b[line]) for line in once_a if line in once_b]
     tops: list[int] = []

@@ -1,6 +1,5 @@
 """What follows from the plans of a write: its diff, its answer, the preview that a person approves,
-and the versions it records.
-"""
+and the versions it records."""
 
 from __future__ import annotations
 
@@ -26,9 +25,7 @@ CUT = " … ({} characters of this line are not shown)"
 def versions_of(
     gate: Gate, plans: Sequence[Plan], calls: Sequence[Call], at: str, reason: str
 ) -> tuple[Version, ...]:
-    """The versions a write records: what each file was, if it was unknown, and what it has
-    become.
-    """
+    """The versions a write records: what each file was, if it was unknown, and what it has become."""
     versions: list[Version] = []
     note = gate.clean(reason, "").text[:300] if reason else ""
     for plan, call in zip(plans, calls, strict=True):
@@ -129,8 +126,7 @@ def answer(door: Door, plans: Sequence[Plan], *, dry_run: bool = False) -> Patch
 
 def preview(door: Door, plans: Sequence[Plan]) -> str:
     """What a person is asked to approve: paths, sizes and counts, then the diff in its order; every
-    line escaped, and nothing left out without a count.
-    """
+    line escaped, and nothing left out without a count."""
     head = []
     for plan in plans:
         after = plan.after

@@ -3,8 +3,7 @@ Clean text only.
 
 Suggestions come from the structure of the two changes and from the user's review command. They are
 diffs of the file as it is. Nothing here is applied: a caller sends one back as a patch for the
-version that the conflict names, and it passes the gate like any other.
-"""
+version that the conflict names, and it passes the gate like any other."""
 
 from __future__ import annotations
 
@@ -129,8 +128,7 @@ def unfit(door: Door, path: RelPath, clean: str, fault: ConflictError) -> Confli
 
 def several(faults: Sequence[ConflictError], files: int) -> ConflictError:
     """More than one file does not take its edit: all are named, so that one more try can mend them
-    all.
-    """
+    all."""
     conflicts = [fault.conflict for fault in faults if isinstance(fault.conflict, Conflict)]
     whole = (
         msgspec.structs.replace(conflicts[0], others=tuple(conflicts[1:])) if conflicts else None

@@ -1,6 +1,5 @@
 """A person settles what waits: only what was shown whole, exactly as it was shown, while the file
-is still that one.
-"""
+is still that one."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ _CUT = re.compile(re.escape(CUT).replace(re.escape("{}"), r"\d+") + "$", re.MULT
 
 class Waiting(Struct, frozen=True):
     """An approval as a front shows it. `digest` is over all of it: who settles it says by this what
-    they saw.
-    """
+    they saw."""
 
     approval: Approval
     digest: str
@@ -51,8 +49,7 @@ def as_shown(approval: Approval) -> Waiting:
 
 def whole(preview: str) -> bool:
     """Whether a preview leaves nothing out. Its own lines tell; a diff that imitates them only errs
-    to this side.
-    """
+    to this side."""
     return not (_COUNTED.search(preview) or _CUT.search(preview) or _UNSHOWN.search(preview))
 
 
@@ -61,8 +58,7 @@ def settle(
 ) -> Approval:
     """Settle one approval for a person who saw it as `seen`. To approve needs more than to deny:
     all of the change was shown, and the file is still what it was when the change was made for
-    it.
-    """
+    it."""
     store, gate = door.gate.store, door.gate
     approval = store.approval(id)
     if approval is None or approval.state != "pending" or stamp(gate.clock()) >= approval.expires:
@@ -102,8 +98,7 @@ def settle(
 
 def _still(door: Door, approval: Approval) -> None:
     """A change of one file binds that file's digest. A change of several binds a digest of them
-    all, which the write itself holds against the files; there is nothing to compare with here.
-    """
+    all, which the write itself holds against the files; there is nothing to compare with here."""
     single = approval.result and approval.path and '["files",' not in approval.args
     if single and held(door.root, approval.path, MAX_BYTES).digest != approval.base:
         raise ConflictError(

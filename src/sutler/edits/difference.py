@@ -3,8 +3,7 @@
 A difference is a list of hunks, and hunks that could stand in several places stand where git puts
 them: where the other side changed too, else as far down as they go. `alignment` finds which lines
 belong together; the work is counted, so that no pair of texts, however hostile, takes more than a
-second or two.
-"""
+second or two."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from sutler.edits.alignment import MAX_STEPS, Side, common_lines
 
 class Hunk(NamedTuple):
     """Lines `a0` to `a1` of the old text become lines `b0` to `b1` of the new one; half-open, from
-    0.
-    """
+    0."""
 
     a0: int
     a1: int
@@ -27,8 +25,7 @@ class Hunk(NamedTuple):
 
 def hunks(old: Sequence[Hashable], new: Sequence[Hashable], steps: int = MAX_STEPS) -> list[Hunk]:
     """What changed between two lists of lines, in order; between two hunks lies at least one common
-    line.
-    """
+    line."""
     a, b = _numbered(old, new)
     removed, added = changed_lines(a, b, steps)
     left, right = _groups(removed), _groups(added)
@@ -82,8 +79,7 @@ def _runs(low: int, high: int, stay: list[int]) -> Runs:
 
 class _Group(NamedTuple):
     """Neighbouring changed lines of one side, and how many common lines stand above them: by that
-    the sides meet.
-    """
+    the sides meet."""
 
     above: int
     start: int
@@ -100,8 +96,7 @@ def _groups(changed: list[tuple[int, int]]) -> list[_Group]:
 
 def _slid(lines: list[int], groups: list[_Group], others: set[int]) -> list[_Group]:
     """Groups that could stand elsewhere, moved: to a change of the other side if one is in reach,
-    else down. Groups that meet on the way become one.
-    """
+    else down. Groups that meet on the way become one."""
     done: list[_Group] = []
     todo = groups[::-1]
     while todo:
@@ -201,8 +196,7 @@ def _near(changes: list[Hunk], context: int) -> list[list[Hunk]]:
 
 def _span(start: int, end: int) -> str:
     """A range as diffs spell it: one line needs no count, and an empty range names the line before
-    it.
-    """
+    it."""
     count = end - start
     if count == 1:
         return str(start + 1)

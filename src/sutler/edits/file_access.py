@@ -1,6 +1,5 @@
 """The FileAccessInterface of seed 003 with its exact signatures, and content between explicit
-delimiters.
-"""
+delimiters."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ FileVersionMeta = Version
 
 class FileAccessInterface:
     """Seed 003's nine methods: plain types in, plain types out. Where an answer is cut it says so
-    in its last line. Use it in a `with` block, or call `close`, which signs the ledger's head.
-    """
+    in its last line. Use it in a `with` block, or call `close`, which signs the ledger's head."""
 
     def __init__(self, door: Door) -> None:
         self._door = door

@@ -1,8 +1,7 @@
 """A patch or an edit becomes a text. There is no fuzz.
 
 A hunk applies where its old lines stand, all of them, byte for byte but for the line end. When it
-could apply in two places it is refused with the lines named, so that the next try can say which.
-"""
+could apply in two places it is refused with the lines named, so that the next try can say which."""
 
 from __future__ import annotations
 
@@ -12,15 +11,13 @@ from sutler.edits.patch import Piece
 from sutler.errors import ConflictError, RefusedError, UsageError
 
 MAX_LOOKS = 2_000_000
-"""Lines that may be compared to find the place of one hunk; a hunk of blank lines fits
-everywhere.
+"""Lines that may be compared to find the place of one hunk; a hunk of blank lines fits everywhere.
 """
 
 
 def apply(pieces: Sequence[Piece], text: str, *, unique: bool = False) -> str:
     """The text with every hunk applied. `unique`: the text that the patch was made for is unknown,
-    so each hunk must fit in one place only.
-    """
+    so each hunk must fit in one place only."""
     lines = text.split("\n")
     tail = lines.pop()
     ends = ["\r\n" if line.endswith("\r") else "\n" for line in lines]
@@ -79,8 +76,7 @@ def _place(piece: Piece, plain: list[str], where: dict[str, list[int]], *, uniqu
 
 def _insertion(piece: Piece, plain: list[str], *, unique: bool) -> int:
     """Where a hunk without old lines goes: to the line it names, which only counts if its author
-    saw this text.
-    """
+    saw this text."""
     if piece.at_end or not plain:
         return len(plain)
     if unique or not 0 < piece.first <= len(plain) + 1:
@@ -130,9 +126,7 @@ def _matches(old: list[str], plain: list[str], where: dict[str, list[int]]) -> l
 
 
 def _mismatch(piece: Piece, old: list[str], plain: list[str], stated: int) -> str:
-    """Which line is wrong where the hunk should be: at its stated line, or where most of it
-    fits.
-    """
+    """Which line is wrong where the hunk should be: at its stated line, or where most of it fits."""
     start = (
         stated if piece.first else next((n for n, line in enumerate(plain) if line == old[0]), -1)
     )
@@ -164,8 +158,7 @@ def _check_end(piece: Piece, plain: list[str], ends: list[str], start: int) -> N
 
 def _replaced(piece: Piece, plain: list[str], ends: list[str], start: int) -> list[str]:
     """The hunk's new lines. Kept lines stay as the file has them, and a new line ends as the one it
-    replaces.
-    """
+    replaces."""
     sources = {new: old for old, new in piece.unchanged}
     last = start + len(piece.old)
     near = next((ends[n] for n in (start, start - 1, 0) if 0 <= n < len(ends) and ends[n]), "\n")

@@ -2,8 +2,7 @@
 it is a conflict.
 
 Changes that touch are a conflict too, unless they are the same: two edits side by side often mean
-one thing, and git says the same. Nothing is guessed.
-"""
+one thing, and git says the same. Nothing is guessed."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 def merge(base: bytes, ours: bytes, theirs: bytes, settle: Settle | None = None) -> Merged:
     """Both sides' changes to the base in one text. `settle` may answer a clash with lines of its
-    own.
-    """
+    own."""
     if theirs in (base, ours):
         return Merged(ours)
     if ours == base:

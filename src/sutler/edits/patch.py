@@ -1,8 +1,7 @@
 """What a model sends to change files: unified diffs and the "*** Begin Patch" form.
 
 A patch is read whole, in linear time and within caps, before anything is looked at on disk.
-`applying` does the rest.
-"""
+`applying` does the rest."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ _NO_END = "\\ No newline at end of file"
 class Piece(NamedTuple):
     """One hunk. `first` is the line its header names, from 1 (0: none); `line` is where it stands
     in the patch. `anchors` are lines it comes after; `bare_old` and `bare_new` say that the side's
-    last line has no line end.
-    """
+    last line has no line end."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
@@ -74,9 +72,8 @@ def _malformed(line: int, what: str, next_step: str = "") -> UsageError:
 
 
 def parse(text: str, path: str = "") -> tuple[FilePatch, ...]:
-    """The files a patch changes, in its order; each at most once. With a path the patch may be
-    bare hunks, which are about that file.
-    """
+    """The files a patch changes, in its order; each at most once. With a path the patch may be bare
+    hunks, which are about that file."""
     if len(text) > MAX_CHARS:
         raise RefusedError(f"a patch of {len(text):,} characters", rule=f"at most {MAX_CHARS:,}")
     lines = text.split("\n")
@@ -227,8 +224,7 @@ def _body(
     lines: list[str], header: int, anchors: tuple[str, ...], counts: tuple[int, int] | None
 ) -> tuple[Piece, int]:
     """The lines of one hunk. With counts they must be right; without, the hunk goes on to the next
-    header.
-    """
+    header."""
     old: list[str] = []
     new: list[str] = []
     pairs: list[tuple[int, int]] = []
@@ -269,8 +265,7 @@ def _complete(
 
 def _take(line: str, old: list[str], new: list[str], pairs: list[tuple[int, int]]) -> None:
     """One line of a hunk; a wholly empty one is an empty line of context, whose blank some editors
-    strip.
-    """
+    strip."""
     sign, rest = line[:1], line[1:]
     if sign in ("", " "):
         pairs.append((len(old), len(new)))

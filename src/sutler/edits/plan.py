@@ -7,8 +7,7 @@ refused.
 
 An edit is made for the version its author saw. If that is the file as it is, it applies exactly; if
 it is an older version that is known, the edit is made there and merged by lines; an edit for an
-unknown version must fit in one place.
-"""
+unknown version must fit in one place."""
 
 from __future__ import annotations
 
@@ -39,15 +38,13 @@ ANY = "any"
 
 Make = Callable[[str, bool], str]
 """How an edit makes the new text of the old one; the flag says that it is unknown which text it was
-made for.
-"""
+made for."""
 
 
 class Order(Struct, frozen=True):
     """One file's part of a write. `fresh`: there must be no file yet; `gone`: there shall be none,
     and what `make` leaves of the text must be nothing; `whole`: the new text replaces all of the
-    old.
-    """
+    old."""
 
     path: RelPath
     make: Make | None
@@ -183,8 +180,7 @@ def merge_sides(door: Door, path: RelPath, sides: Sides) -> str:
 
 def _edited(door: Door, order: Order, text: str, digest: str, *, unique: bool) -> str:
     """The edit made on a text: on the file's own, or where that does not fit, on what its author
-    was shown.
-    """
+    was shown."""
     make = order.make
     if make is None:
         return text
@@ -284,8 +280,7 @@ def refuse_markers(raw: str, new: str, path: str) -> None:
 
 def same_ends(raw: str, new: str) -> str:
     """A whole new text with the line ends of the old one, where its author sent none but plain
-    ones.
-    """
+    ones."""
     if "\r\n" not in raw or "\r" in new:
         return new
     before = raw.split("\n")

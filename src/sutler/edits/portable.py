@@ -2,8 +2,7 @@
 
 A file that an agent creates should be the same file wherever the project is checked out. On Windows
 `aux.c` is a device, `a.txt:x` a stream of `a.txt`, `a.txt.` and `a.txt ` are `a.txt`, and `GIT~1`
-is `.git`.
-"""
+is `.git`."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ def unportable(path: str) -> str:
 
 def unseen(path: str) -> str:
     """The code point of a character in a path that shows nothing or turns the text around: bidi
-    controls, zero-width characters, a byte order mark, line separators. Empty if there is none.
-    """
+    controls, zero-width characters, a byte order mark, line separators. Empty if there is none."""
     if path.isascii():
         return ""
     hidden = (char for char in path if unicodedata.category(char) in ("Cf", "Zl", "Zp", "Cc"))

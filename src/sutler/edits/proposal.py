@@ -3,8 +3,7 @@ silent use.
 
 Three shapes are known, all of which a line merge must refuse: both sides added something at one
 place, both changed a block of imports, and changes of neighbouring lines. What comes out must parse
-as well as both sides do and define nothing twice that no side defines twice.
-"""
+as well as both sides do and define nothing twice that no side defines twice."""
 
 from __future__ import annotations
 
@@ -66,9 +65,7 @@ def _imports(clash: Clash) -> list[bytes] | None:
 
 
 def _both_added(clash: Clash) -> list[bytes] | None:
-    """Where the base has nothing, ours comes first and theirs after it, as far apart as they
-    were.
-    """
+    """Where the base has nothing, ours comes first and theirs after it, as far apart as they were."""
     if any(line.strip() for line in clash.base) or not clash.ours or not clash.theirs:
         return None
     mine = {line for line in clash.ours if len(line.strip()) > 3}

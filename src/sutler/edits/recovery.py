@@ -3,8 +3,7 @@ the files hold.
 
 What was replaced is recorded as written, what was not is recorded as not done, and a patch that
 reached only some of its files is finished, since its contents were kept before it began. An edit by
-another program in between is kept.
-"""
+another program in between is kept."""
 
 from __future__ import annotations
 

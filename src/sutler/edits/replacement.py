@@ -4,8 +4,7 @@ saw.
 The new bytes go to a temporary name in the same directory and to the disk. Then the two names are
 exchanged in one step where the kernel can, so the replaced file is never lost: it lies under the
 temporary name, is compared with what was expected, and goes back if it differs. Nothing is written
-through a link.
-"""
+through a link."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ _CAPABILITY = "security.capability"
 
 class Held(NamedTuple):
     """A file as it is: no bytes and an empty digest when there is none. `mark` tells this very
-    file, untouched since, from any other with the same bytes.
-    """
+    file, untouched since, from any other with the same bytes."""
 
     data: bytes
     digest: str
@@ -96,8 +94,7 @@ def failed(path: str, error: OSError) -> SutlerError:
 
 class UnsettledError(SutlerError):
     """A write failed and could not be undone: recovery looks at the files and records what they
-    hold.
-    """
+    hold."""
 
 
 def replace_all(steps: Sequence[Replacement]) -> None:
@@ -261,8 +258,7 @@ class Replacement:
 
     def finish(self) -> None:
         """Remove the temporary name, bring the names to the disk and close. A temporary name that
-        cannot be removed is swept by the next write of the file.
-        """
+        cannot be removed is swept by the next write of the file."""
         try:
             if self._named:
                 self._unlink()
@@ -284,8 +280,7 @@ class Replacement:
 
 def _same_attributes(old: int, new: int) -> None:
     """Extended attributes go along where the platform has them. An access list must: without it the
-    mode's group bits, which are its mask, would let a whole group in.
-    """
+    mode's group bits, which are its mask, would let a whole group in."""
     if not hasattr(os, "listxattr"):
         return
     try:
@@ -330,8 +325,7 @@ def _new_mode() -> int:
 @lru_cache(maxsize=4_096)
 def prefix_of(name: str) -> str:
     """How the temporary names for `name` begin: a digest, since the name itself may be as long as
-    names can be.
-    """
+    names can be."""
     return f".{sha256(os.fsencode(name)).hexdigest()[: _PREFIX - 2]}."
 
 
@@ -360,8 +354,7 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
 def littered(root: Root, path: RelPath) -> bool:
     """Whether a replacement of `path` that ended in the middle may lie beside it. One listing for
     each directory: what this process leaves it notes, and what another one leaves has an intent
-    that says so.
-    """
+    that says so."""
     directory = dirname(path)
     if directory not in root.swept:
         root.swept[directory] = _litter(root, directory)
@@ -388,9 +381,7 @@ def open_directory(root: Root, directory: str) -> int:
 
 
 def sync_parent(root: Root, path: RelPath) -> None:
-    """Bring the names in the directory of `path` to the disk; a directory that is gone needs
-    none.
-    """
+    """Bring the names in the directory of `path` to the disk; a directory that is gone needs none."""
     with suppress(FileNotFoundError):
         fd = open_directory(root, dirname(path))
         try:

@@ -1,8 +1,7 @@
 """A session's writes again, on a copy: what it did to each file, from what was kept.
 
 A copy that does not exist yet begins with the files as they were before the session. On one that
-exists the session's changes are merged with what it holds; where they meet, nothing is written.
-"""
+exists the session's changes are merged with what it holds; where they meet, nothing is written."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ def replay(
     door: Door, session: str, target: str, *, until: int = 0, dry_run: bool = False
 ) -> PatchResult:
     """Repeat a session's writes (up to row `until` of the ledger) below the folder `target`, all of
-    them or none.
-    """
+    them or none."""
     call = Call(
         id=secrets.token_hex(12),
         tool="replay",
@@ -65,8 +63,7 @@ def _writes(door: Door, session: str, until: int) -> Iterator[AuditEntry]:
 
 def _apart(root: str, target: str) -> None:
     """A copy inside the project would be a way around the gate, and the project inside the copy no
-    copy.
-    """
+    copy."""
     source, other = os.path.realpath(root), os.path.realpath(target)
     if os.path.commonpath((source, other)) in (source, other):
         raise RefusedError(

@@ -3,8 +3,7 @@ patches amid prose.
 
 Nothing is guessed. A fence without a name changes nothing and is reported; a name that could be two
 things, a file that is given twice, or a file that says "the rest stays as it is" refuses the whole
-reply.
-"""
+reply."""
 
 from __future__ import annotations
 
@@ -75,8 +74,7 @@ class Reply(NamedTuple):
 
 class _Block(NamedTuple):
     """A fenced block: where it begins, what its fence says, its lines, and a path named on the line
-    above.
-    """
+    above."""
 
     line: int
     info: str
@@ -147,8 +145,7 @@ def _headed(lines: list[str], at: int) -> bool:
 
 def _patch_end(lines: list[str], at: int) -> int:
     """Where a patch that stands outside of any fence ends: at its last line, or where prose begins
-    again.
-    """
+    again."""
     if lines[at].rstrip() == "*** Begin Patch":
         end = next(
             (n for n in range(at, len(lines)) if lines[n].rstrip() == "*** End Patch"),
@@ -165,8 +162,7 @@ def _patch_end(lines: list[str], at: int) -> int:
 
 def _end_of(lines: list[str], at: int, fence: re.Match[str]) -> int:
     """The closing fence. A second opening one of the same kind inside makes it anybody's guess
-    which closes which.
-    """
+    which closes which."""
     mark, inner = fence[2], 0
     for n in range(at + 1, len(lines)):
         other = _FENCE.match(lines[n])
@@ -212,8 +208,7 @@ def _caption(lines: list[str], at: int) -> str:
 
 def _named(info: str) -> str:
     """A path in a fence's first line: `python src/app.py`, `python:src/app.py`, `python
-    title="src/app.py"`.
-    """
+    title="src/app.py"`."""
     if name := _NAMED.search(info):
         return str(next(filter(None, name.groups())))
     words = info.split()
@@ -371,8 +366,7 @@ def _refuse_elided(change: Change, old: str) -> None:
 
 def by_file(changes: tuple[Change, ...]) -> dict[str, tuple[Change, ...]]:
     """The changes of each file, files in the reply's order. A whole file, a creation or a deletion
-    stands alone.
-    """
+    stands alone."""
     by_path: dict[str, tuple[Change, ...]] = {}
     for change in changes:
         by_path[change.path] = (*by_path.get(change.path, ()), change)

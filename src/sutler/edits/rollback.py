@@ -1,7 +1,7 @@
 """Take back writes: of a session, of a call, or to a version of a file that is kept.
 
-What was written since by others is merged with, or is a conflict where it meets what is taken back.
-"""
+What was written since by others is merged with, or is a conflict where it meets what is taken
+back."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ Steps = tuple[tuple[str, str], ...]
 def writes_in(entries: Iterable[AuditEntry]) -> list[tuple[RelPath, Steps]]:
     """Each file that these calls wrote, with its digests before and after; writes that follow upon
     each other are one, and a write by another caller in between parts them. The last one comes
-    first.
-    """
+    first."""
     by_path: dict[str, list[tuple[str, str]]] = {}
     for entry in entries:
         if (
@@ -77,9 +76,8 @@ def version_order(door: Door, where: RelPath, version: str) -> Order:
 
 
 def undone(door: Door, order: Order) -> Plan:
-    """The file without some writes: what it was before if no write followed, else a merge with
-    what they wrote.
-    """
+    """The file without some writes: what it was before if no write followed, else a merge with what
+    they wrote."""
     before = file_before(door, order.path)
     now, merged = before, False
     for was, became in order.undo:
@@ -107,8 +105,7 @@ def version_held(door: Door, path: RelPath, digest: str, mode: int) -> Held:
 
 def _without(door: Door, path: RelPath, now: Held, step: tuple[str, str]) -> Held:
     """Someone wrote after the write that is taken back: as if it had never been, where the two do
-    not meet.
-    """
+    not meet."""
     was, became = (version_held(door, path, digest, now.mode) for digest in step)
     current, encoding = text_of(now.data, path)
     sides = Sides(

@@ -18,8 +18,7 @@ def get_diff(
 ) -> str:
     """A unified diff, empty without a change. The second side is the working file if no version is
     named, the first one the newest known version that differs from it. Both sides are redacted
-    before they are compared.
-    """
+    before they are compared."""
     versions = (("version1", version1), ("version2", version2))
     args = tuple((name, version) for name, version in versions if version)
 

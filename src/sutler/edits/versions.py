@@ -23,8 +23,7 @@ def last_seen(door: Door, path: RelPath) -> str:
 
 def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
     """The bytes of a version, by its id or digest: kept by a write, or made again from the text
-    that was handed out, which is only believed when its digest is the version's.
-    """
+    that was handed out, which is only believed when its digest is the version's."""
     if not base:
         return None
     store = door.gate.store
@@ -55,8 +54,7 @@ class Shown(NamedTuple):
 
 def keep_shown(door: Door, seen: Shown | None) -> str:
     """The digest, whose bytes are kept as a base for a merge if the text gives them again; a text
-    alone proves nothing.
-    """
+    alone proves nothing."""
     if seen is None:
         return ""
     data = _bytes_of(seen.text, seen.digest) if seen.text else None

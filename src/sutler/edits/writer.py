@@ -4,8 +4,7 @@ recorded and durable.
 Every edit is made for the version its author saw. If that is the file as it is, it applies exactly;
 if it is an older version that is known, the edit is made there and merged by lines; an edit for an
 unknown version must fit in one place. Where two changes meet nothing is written, and the answer
-holds what is needed for the next try.
-"""
+holds what is needed for the next try."""
 
 from __future__ import annotations
 
@@ -96,9 +95,8 @@ class Writer:
     def apply_patch(
         self, patch: str, *, path: str = "", base: str = "", reason: str = "", dry_run: bool = False
     ) -> PatchResult:
-        """Apply a patch to all its files or to none. With `path`, it must be about that file
-        alone, and may be bare hunks.
-        """
+        """Apply a patch to all its files or to none. With `path`, it must be about that file alone,
+        and may be bare hunks."""
 
         def orders() -> tuple[Order, ...]:
             files = parse(patch, path)
@@ -138,8 +136,7 @@ class Writer:
         self, session: str, *, reason: str = "", dry_run: bool = False
     ) -> PatchResult:
         """Take back every write of a session; all of them or none. What others wrote since is
-        merged with, or is a conflict where it meets what is taken back.
-        """
+        merged with, or is a conflict where it meets what is taken back."""
         note = reason or f"rollback of session {session}"
 
         def orders() -> tuple[Order, ...]:
@@ -167,8 +164,7 @@ class Writer:
         dry_run: bool = False,
     ) -> PatchResult:
         """Apply a model's chat answer: fenced files, edit blocks and patches, all of it or nothing.
-        `seen` tells, by path, what the model was shown.
-        """
+        `seen` tells, by path, what the model was shown."""
         if base not in ("", ANY):
             raise UsageError(
                 "one base for a whole reply",
@@ -248,8 +244,7 @@ class Writer:
         self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str
     ) -> PatchResult:
         """Decide, record the intent, stage, exchange and sync the files, record the outcome,
-        answer.
-        """
+        answer."""
         gate, started = self._gate, time.perf_counter()
         decisions = gate.judge(calls)  # a denied path is not even looked at
         asked = next((decision for decision in decisions if decision.verdict == "ask"), None)
@@ -297,8 +292,7 @@ class Writer:
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
         """What each file becomes; where several do not take their edit, all of them are named at
-        once.
-        """
+        once."""
         plans: list[Plan] = []
         faults: list[ConflictError] = []
         for order in wanted:
@@ -314,8 +308,7 @@ class Writer:
 
     def _unchanged(self, plans: tuple[Plan, ...]) -> None:
         """What was approved is what is written: the files must be what they were when it was
-        planned.
-        """
+        planned."""
         for plan in plans:
             if not held(self._door.root, plan.path, MAX_BYTES).same(plan.before):
                 raise stale(self._door, plan.path, plan.before.digest)

@@ -1,8 +1,8 @@
 """Parse a model's answer in gather: the files it requests, and whether it is done.
 
 `read_answer` takes the first valid object anywhere in the text: after prose, in a fence, after a
-reasoning block. `read_original` follows the original's rules, which reject some of these answers.
-"""
+reasoning block. `read_original` follows the original's rules, which reject some of these
+answers."""
 
 from __future__ import annotations
 

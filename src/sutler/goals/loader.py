@@ -7,9 +7,7 @@ here-doc tokens derive from the content, so that the same files give the same te
     options = LoadOptions(root="/project", filter="*.py", max_files=8)
     read_include_files(["README.md"], files, options)
     read_requested_files(["src/a.py"], files, options)
-    text = build_context_assign_string(files, root="/project")
-
-"""
+    text = build_context_assign_string(files, root="/project")"""
 
 from __future__ import annotations
 
@@ -119,8 +117,8 @@ _ORIGINAL_NAMES = {"maxFiles": "max_files", "maxFileSize": "max_file_size"}
 
 def load_options(options: LoadOptions | Mapping[str, object]) -> LoadOptions:
     """Convert a mapping to LoadOptions. Keys may have the specification's names (`maxFiles`) or the
-    field names. Keys of other functions, such as `maxDepth`, are skipped; None means the default.
-    """
+    field names. Keys of other functions, such as `maxDepth`, are skipped; None means the
+    default."""
     if isinstance(options, LoadOptions):
         return options
     named = {_ORIGINAL_NAMES.get(key, key): value for key, value in options.items()}

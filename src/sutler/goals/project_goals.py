@@ -46,8 +46,7 @@ class Project(project.Project):
     >>> pack = sutler.Project("path/to/project").pack(max_tokens=20_000)   # doctest: +SKIP
     >>> text = pack.text()                                                  # doctest: +SKIP
     >>> project.run_goal("review", model=ask, max_tokens=30_000).answer     # doctest: +SKIP
-    >>> project.gather("how are carts priced?", ask).files                  # doctest: +SKIP
-    """
+    >>> project.gather("how are carts priced?", ask).files                  # doctest: +SKIP"""
 
     def run_goal(
         self,
@@ -87,8 +86,8 @@ class Project(project.Project):
         self, request: str, model: Model, *, max_tokens: int | None = None, rank: bool = False
     ) -> Gathering:
         """Let a model ask for the files it needs. `request` may end in `options:` and their pairs;
-        `max_tokens` is a ceiling of every question; `rank` proposes the first files. Two
-        unreadable answers in a row are an UnreadableAnswerError, which holds the files so far."""
+        `max_tokens` is a ceiling of every question; `rank` proposes the first files. Two unreadable
+        answers in a row are an UnreadableAnswerError, which holds the files so far."""
         ground = Ground(
             self.place.root,
             self._redactions(),

@@ -5,8 +5,7 @@ The change is the unstaged changes, else the staged ones, else the last commit; 
 objects: no filter, hook, pager or external diff of a repository runs. Files that a scan excludes
 are excluded from the change.
 
-python -m sutler.goals.review_change
-"""
+python -m sutler.goals.review_change"""
 
 from __future__ import annotations
 

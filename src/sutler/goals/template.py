@@ -1,8 +1,8 @@
 """Render goal templates with Tera, in a child process with limits.
 
 Tera has no limits of its own: a template can loop for hours, use all memory or overflow the stack,
-which ends the process. The child bounds all three; if it is killed, the parent raises an error.
-A template can include only the files passed with it, because its folder holds no others."""
+which ends the process. The child bounds all three; if it is killed, the parent raises an error. A
+template can include only the files passed with it, because its folder holds no others."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 Every part is required, so that a language that lacks one fails to type-check, and fails to import
 with the name of the part. Parts that a language does not have are stated (`grammar=None`,
-`tests=NO_TESTS`). Below it are the rules that several languages share: names of tests,
-imports, exports, and a language without a grammar as one row.
-"""
+`tests=NO_TESTS`). Below it are the rules that several languages share: names of tests, imports,
+exports, and a language without a grammar as one row."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ from msgspec import Struct, StructMeta
 from sutler.languages.facts import Symbol, SymbolKind
 
 Kind = Literal["program", "schema", "style", "config", "doc", "data"]
-"""`schema` describes data or queries (SQL, protobuf); `style` holds neither logic nor data
-(CSS)."""
+"""`schema` describes data or queries (SQL, protobuf); `style` holds neither logic nor data (CSS).
+"""
 
 ImportRule = Callable[[str], list[str]]
-"""The text of one import statement -> the modules or files that it names, the module itself
-first."""
+"""The text of one import statement -> the modules or files that it names, the module itself first.
+"""
 
 ExportRule = Callable[[Sequence[Symbol], Sequence[str]], list[str]]
 """Symbols of a file and its lines -> the names that the file offers to others, in file order."""
@@ -64,8 +63,8 @@ class Shapes(Struct, frozen=True, kw_only=True):
 
 class Tests(Struct, frozen=True, kw_only=True):
     """How test files are named and recognised. `stem` matches the whole name without its last
-    suffix. `frameworks` are (pattern, name) pairs, the most specific first; an empty pattern
-    stands for the runner that comes with the language."""
+    suffix. `frameworks` are (pattern, name) pairs, the most specific first; an empty pattern stands
+    for the runner that comes with the language."""
 
     stem: str
     test_folder: bool = True  # a folder called `test` holds tests wherever it stands
@@ -115,9 +114,9 @@ class _Complete(StructMeta):
 
 class Language(Struct, frozen=True, kw_only=True, metaclass=_Complete):
     """One row of the table. `display` is unique; `name` is the name in documents (seed 004) and the
-    info string of a Markdown fence, and kinds of file of one language may share it (a C header
-    is `c`). `suffixes`, `files` and `shebangs` are lower-case; `ecosystems` are the project
-    types that count files of this language."""
+    info string of a Markdown fence, and kinds of file of one language may share it (a C header is
+    `c`). `suffixes`, `files` and `shebangs` are lower-case; `ecosystems` are the project types that
+    count files of this language."""
 
     display: str
     name: str

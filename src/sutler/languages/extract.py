@@ -4,8 +4,7 @@ plain words.
 A grammar's parse is capped in size and in time (`timeout_micros` is the one limit that works in
 tree-sitter 0.25; its progress callback does not). A hostile file may still crash the C library, so
 callers run `extract` in worker processes; it is a top-level function and takes and returns plain
-values for that reason.
-"""
+values for that reason."""
 
 from __future__ import annotations
 

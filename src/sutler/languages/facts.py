@@ -2,8 +2,7 @@
 
 `Facts` depend on the content alone (and on the language its name implies), so they are cached by
 content digest and the version of the languages' sources. They are array-like in MessagePack: names
-of fields cost nothing there.
-"""
+of fields cost nothing there."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ class Symbol(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Import(Struct, frozen=True, gc=False, array_like=True):
-    """An import as written (whitespace collapsed), and the names of modules or files it asks
-    for."""
+    """An import as written (whitespace collapsed), and the names of modules or files it asks for."""
 
     text: str
     line: int
@@ -50,8 +48,7 @@ class Import(Struct, frozen=True, gc=False, array_like=True):
 
 RegionKind = Literal["head", "function", "class", "gap", "doc"]
 """`doc` is a definition's head with a long documentation text; the index never holds one, a pack
-cuts them off.
-"""
+cuts them off."""
 
 
 class Region(Struct, frozen=True, gc=False, array_like=True):

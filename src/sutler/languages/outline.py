@@ -2,8 +2,7 @@
 
 An outline is cut from the text that is about to leave, never from the facts, so that what redaction
 replaced stays replaced; the facts only say where to look. Redaction keeps the number of lines,
-which makes the two agree.
-"""
+which makes the two agree."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Programming languages without a grammar here, one row each: the shape of their lines is read.
 
-A language that gets a grammar leaves this module for one of its own.
-"""
+A language that gets a grammar leaves this module for one of its own."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Regions cover every line once: functions and methods whole, the head of a class, the top of the
 file, and the gaps between. Blank lines belong to the region above them, so that a change just after
-a function lies with it.
-"""
+a function lies with it."""
 
 from __future__ import annotations
 
@@ -82,8 +81,7 @@ def _last_blank(start: int, limit: int, lines: Sequence[str]) -> int:
 
 
 def _block_end(start: int, limit: int, lines: Sequence[str]) -> int:
-    """Where to cut a function: at the blank line before the least indented line, the last of
-    them."""
+    """Where to cut a function: at the blank line before the least indented line, the last of them."""
     best, depth = start + limit - 1, 1_000
     for line in range(start + limit - 1, start + limit // 2, -1):
         if not lines[line - 1].strip() and line < len(lines) and lines[line].strip():

@@ -1,8 +1,7 @@
 """The one fallback where tree-sitter has no grammar: definitions and imports by the shape of single
 lines.
 
-Patterns are anchored and hold no nested repetition, so that each is linear in its line.
-"""
+Patterns are anchored and hold no nested repetition, so that each is linear in its line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Every language that the program knows, and the lookups by path, name and shebang.
 
-To add a language, write its module and add its row to `LANGUAGES`.
-"""
+To add a language, write its module and add its row to `LANGUAGES`."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 `parseURLParts`, `parse_url_parts` and "parsing the parts of URLs" must meet, so identifiers are
 split by case and underscore, lower-cased and lightly stemmed; an identifier of several words is
-kept whole as well.
-"""
+kept whole as well."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ def _term(part: str) -> str:
 
 @lru_cache(maxsize=1 << 18)
 def split(identifier: str) -> tuple[str, ...]:
-    """The terms of one identifier or word: stemmed parts, and the whole of it when it has
-    several."""
+    """The terms of one identifier or word: stemmed parts, and the whole of it when it has several."""
     if len(identifier) > _MAX_WORD:
         return ()
     if identifier.islower() and identifier.isalpha() and identifier.isascii():

@@ -1,8 +1,7 @@
 """Transformations of a file's clean text, by name: comments, empty lines, base64.
 
 Comments and base64 go without moving a line, so that line numbers stay the file's. Comments are
-found by the language's grammar; a file without one, or one that cannot be parsed, keeps them.
-"""
+found by the language's grammar; a file without one, or one that cannot be parsed, keeps them."""
 
 from __future__ import annotations
 

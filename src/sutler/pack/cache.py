@@ -320,8 +320,7 @@ def kept_for_tree(
     environ: Mapping[str, str],
 ) -> T:
     """What follows from a tree's files, from the cache for as long as none of them changes. Not
-    kept if one was changed so shortly before that it may change again unnoticed.
-    """
+    kept if one was changed so shortly before that it may change again unnoticed."""
     started, entries = time.time_ns(), [entry for entry, _ in files]
     keys = [stat_key(entry) for entry in entries]
     names = "\0".join([VERSION, *(entry.path for entry in entries)])

@@ -119,8 +119,8 @@ def select_type(project: Scope, constraints: PackConstraints) -> tuple[PackType,
 def _measured(
     project: Scope, snapshot: Snapshot, constraints: PackConstraints, cut: TruncationConfig
 ) -> dict[str, int] | None:
-    """The bytes that each file would show in a full pack. None where there are more files than
-    such a pack may have: then nothing need be read."""
+    """The bytes that each file would show in a full pack. None where there are more files than such
+    a pack may have: then nothing need be read."""
     entries = [entry for entry, facts in packs.classified(snapshot) if extractable(facts)]
     if len(entries) > constraints.max_files or constraints.prefer_summary:
         return None

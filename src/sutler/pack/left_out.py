@@ -1,9 +1,9 @@
-"""Text files that only a built-in name rule leaves out: one line for each folder, in pack and summary.
+"""Text files that only a built-in name rule leaves out: one line for each folder, in pack and
+summary.
 
 A name rule can be wrong about a project. What it leaves out is therefore named, with the `--allow`
 that lets it in. Credentials are counted and not named. What an ignore rule excludes as well is the
-project's own wish and not counted.
-"""
+project's own wish and not counted."""
 
 from __future__ import annotations
 

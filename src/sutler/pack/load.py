@@ -1,6 +1,4 @@
-"""Load files: bytes, text, clean text, or the reason why a file stays out. Each file is read
-once.
-"""
+"""Load files: bytes, text, clean text, or the reason why a file stays out. Each file is read once."""
 
 from __future__ import annotations
 
@@ -32,8 +30,7 @@ if TYPE_CHECKING:
 
 CEILING = 1 << 30
 """No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take
-the memory.
-"""
+the memory."""
 NOT_TEXT = Rule("content", "not text")
 
 BATCH_BYTES = 1 << 19
@@ -164,8 +161,7 @@ class Loader:
 
     def _condensed(self, clean: CleanText, path: RelPath) -> CleanText:
         """The short form of a clean text, if its kind has one. Redacted once more where lines
-        moved: a key that stands in a notebook as a list of strings is whole only now.
-        """
+        moved: a key that stands in a notebook as a list of strings is whole only now."""
         shorter = condensed(clean.text, path, self.condense)
         if shorter is None:
             return clean
@@ -183,8 +179,7 @@ class Loader:
 
     def look(self, choice: Choice) -> Seen:
         """Redact a file for what it teaches: its record for the cache, and the markers in it. A
-        file that did not change since it was packed is not read again.
-        """
+        file that did not change since it was packed is not read again."""
         path = choice.entry.path
         record = self._cache.unchanged(path, stat_key(choice.entry))
         if path in self.texts or (record is not None and not record.findings):
@@ -204,8 +199,7 @@ class Loader:
 
     def words(self, text: str) -> CleanText:
         """Words of our own that quote names, redacted. The cache keeps that they are harmless, so
-        that a second pack needs no redactor for them.
-        """
+        that a second pack needs no redactor for them."""
         if self._cache.figure("words", text, lambda: int(self._clean(text, "").text == text)):
             return self.shown(CleanText(text))
         return self.shown(self._clean(text, ""))

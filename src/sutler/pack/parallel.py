@@ -3,8 +3,7 @@
 Workers are forked, so they inherit what the parent has loaded and start within a millisecond.
 Nothing depends on them: where a fork is not safe or not worth it, and where a worker dies, the
 parent does the work itself. Threads were tried: redaction is mostly Python and the tokenizer holds
-the interpreter's lock, so two of them took as long as one.
-"""
+the interpreter's lock, so two of them took as long as one."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ T = TypeVar("T")
 
 def workers_for(size: int, enough: int) -> int:
     """How many workers a job of `size` bytes gets: none below `enough`, on one core, or where a
-    fork is not safe.
-    """
+    fork is not safe."""
     return cores() if size > enough and cores() > 1 and may_fork() else 0
 
 
@@ -37,8 +35,7 @@ def ordered(
 
     Answers travel as MessagePack of `kind`. A worker whose answers are not read yet waits at its
     full pipe, so memory stays bounded. What a worker could not do is done here, so that an error is
-    raised where it can be handled.
-    """
+    raised where it can be handled."""
     if not workers:
         yield from map(work, range(count))
         return

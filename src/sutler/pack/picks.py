@@ -1,6 +1,5 @@
 """What was picked last time, kept in the project's private directory; and picks as profiles of a
-config file.
-"""
+config file."""
 
 from __future__ import annotations
 
@@ -67,8 +66,7 @@ def profiles(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
 
 def add_profile(root: str, environ: Mapping[str, str], name: str, globs: Sequence[str]) -> str:
     """Append a profile to the project's own settings, all or nothing; returns the file. What is
-    there stays.
-    """
+    there stays."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{quote(name)} is no name for a profile", next_step="use letters, digits, - and _"

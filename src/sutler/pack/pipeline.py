@@ -14,8 +14,7 @@ record    Report              what entered, what stayed out and why; the cache i
 A pack without a limit is built in batches, by worker processes where that pays. Each batch shows
 secrets by numbers that count over the whole pack, so all files are looked through before the first
 is built: redacted once, read twice. A limited pack is one batch, whose files are loaded, redacted
-and numbered while `fit` spends the budget.
-"""
+and numbered while `fit` spends the budget."""
 
 from __future__ import annotations
 

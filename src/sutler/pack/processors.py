@@ -1,8 +1,7 @@
 """Programs of the user's own that turn a file into text: `"*.pdf" = "pdftotext {file} -"`.
 
 They are read from the user's own settings alone. A program gets a copy of the file in an empty
-folder, few variables, and limits on time and output. Its text is redacted like any other.
-"""
+folder, few variables, and limits on time and output. Its text is redacted like any other."""
 
 from __future__ import annotations
 

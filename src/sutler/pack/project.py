@@ -116,8 +116,7 @@ class Packing:
         return PackRun(self.project, self.request, self._ask, count_tokens=self._count_tokens)
 
     def _started(self) -> PackRun:
-        """A new run, since a pack may be read more than once and the tree may have changed
-        between."""
+        """A new run, since a pack may be read more than once and the tree may have changed between."""
         self._run = run = self._new_run()
         run.progress, run.watch, run.empty_ok = self.progress, self.watch, self.empty_ok
         return run
@@ -129,8 +128,7 @@ class Project(Scope):
     >>> import sutler
     >>> pack = sutler.Project("path/to/project").pack(max_tokens=20_000)   # doctest: +SKIP
     >>> text = pack.text()                                                  # doctest: +SKIP
-    >>> pack.report.tokens                                                  # doctest: +SKIP
-    """
+    >>> pack.report.tokens                                                  # doctest: +SKIP"""
 
     def pack(
         self,

@@ -71,16 +71,15 @@ RANKED = 500
 
 class _Numbered(Struct):
     """Key files, and how many files use each, by their number: a path may hold a secret, and the
-    cache holds none.
-    """
+    cache holds none."""
 
     keys: list[int]
     users: dict[int, int]
 
 
 class Scope:
-    """A folder, or several files and folders below one root, as settings and a caller's policy show it:
-    what the steps of a pack work on."""
+    """A folder, or several files and folders below one root, as settings and a caller's policy show
+    it: what the steps of a pack work on."""
 
     def __init__(
         self,
@@ -176,8 +175,7 @@ class Scope:
         return os.path.basename(self.place.root)
 
     def scan(self) -> Snapshot:
-        """What is there: entries, exclusions with their rule, problems. Reads names, not
-        contents."""
+        """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
         snapshot = self.found()
         return masked(snapshot, self.clean(len(snapshot.entries) * PER_FILE))
 

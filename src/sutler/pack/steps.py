@@ -1,8 +1,7 @@
 """The steps of the pipeline and what they share during one run.
 
 A batch names files by their number, so that paths, which may hold bytes that are no Unicode, stay
-in this process.
-"""
+in this process."""
 
 from __future__ import annotations
 
@@ -73,8 +72,7 @@ REVIEW_DRAWING = 800, 200
 """Characters and tokens that the drawing of the tree takes in a review at most."""
 OFFERED = 4
 """What is counted for a limited pack, in sizes of the pack: files offered in vain count too, and
-the whole text at the end.
-"""
+the whole text at the end."""
 
 
 class PackRun:
@@ -203,8 +201,7 @@ class PackRun:
 
     def looks(self) -> list[range]:
         """The batches to look through for secrets before anything is built: all files without a
-        limit; a limited pack relies on a look through a part of the tree.
-        """
+        limit; a limited pack relies on a look through a part of the tree."""
         if self._clean is as_it_is:
             return []
         self._looked_at = () if self._limited else self._order
@@ -266,8 +263,7 @@ class PackRun:
     def load(self, batch: range) -> Iterable[LoadedFile]:
         """Read and decode the files of a batch. Lazy under a limit, which must not read the whole
         tree; else all at once, since reading, redacting and counting in turns evict each other's
-        tables from the processor's caches.
-        """
+        tables from the processor's caches."""
         choices: Iterable[Choice] = [self._order[number] for number in batch]
         if not self._limited:
             return [(choice, self._loader.load(choice)) for choice in choices]
@@ -329,8 +325,7 @@ class PackRun:
 
     def seal(self, built: Generator[Batch, None, None]) -> Iterator[Run]:
         """The text that leaves. A refusal precedes its first byte: of a budget, in strict mode, or
-        about what the user named.
-        """
+        about what the user named."""
         settings, named, account = self.project.settings, self.project.place.named, self._account
         with closing(built):
             runs = account.counted(self._assembled(built))
@@ -448,8 +443,8 @@ class PackRun:
 
     def _left_out_by_name(self, count: Counter, limit: int | None) -> str:
         """The lines about what only name rules leave out, below the drawing of the tree. They take
-        at most a twentieth of the budget. A caller with a policy gets none: they name what exists.
-        """
+        at most a twentieth of the budget. A caller with a policy gets none: they name what
+        exists."""
         if not self.project.unrestricted or not any(one.by_name for one in self._snapshot.excluded):
             return ""
         self._by_name = left_out(self.project.opened(), self._snapshot.excluded)

@@ -92,8 +92,8 @@ def _scores(
 
 
 def _users(root: Root, task: TaskSpec, snapshot: Snapshot) -> dict[str, list[str]]:
-    """The files that use each file, where the contract allows any: a change of a file has to
-    know what depends on it."""
+    """The files that use each file, where the contract allows any: a change of a file has to know
+    what depends on it."""
     if not owned([entry.path for entry in snapshot.entries], task.files_contract):
         return {}
     from sutler.survey.graph import users

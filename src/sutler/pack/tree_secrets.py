@@ -40,8 +40,7 @@ _LEARNED = 1_000  # values from texts that a server was asked for
 
 def survey_order(entries: Iterable[FileEntry]) -> list[Choice]:
     """The files to look through: what is neither code nor prose first, then by path, as many as
-    `SURVEY_BYTES` allow. The result depends on the tree alone; `entries` are sorted by path.
-    """
+    `SURVEY_BYTES` allow. The result depends on the tree alone; `entries` are sorted by path."""
     small = [entry for entry in entries if entry.size <= _LARGEST]
     small.sort(key=lambda entry: facts_of(entry.path).category in _LATER)  # by path they are
     room, files = SURVEY_BYTES, []
@@ -75,8 +74,7 @@ def without_secret_names(
     values: SharedValues, snapshot: Snapshot, selection: Selection, numbering: Numbering
 ) -> tuple[Snapshot, Selection, frozenset[str]]:
     """The snapshot and the selection without files whose path holds one of the values, and the
-    paths of these files.
-    """
+    paths of these files."""
 
     def hide(text: str, path: str, raw: bytes = b"") -> CleanText:
         return values.hide(CleanText(text), raw)
@@ -93,8 +91,7 @@ def without_secret_names(
 
 def credential_secrets(reader: Reader, snapshot: Snapshot, clean: Clean) -> Iterator[Secret]:
     """What files give away that stay out of every pack because of their name, such as `.env`: a
-    copy of their values must not leave with another file.
-    """
+    copy of their values must not leave with another file."""
     out = [item.path for item in snapshot.excluded if item.reason == "credentials"]
     for path in [path for path in out if not path.endswith("/")][:_CREDENTIAL_FILES]:
         blob = reader.read(RelPath(path), _CREDENTIAL_BYTES)
@@ -117,8 +114,7 @@ class TreeSecrets:
     server that is used reads them again in the background before that, so that no call waits.
 
     `plain` redacts a text by itself, `found` scans the whole tree and masks its names, so that no
-    record of the cache is kept under a name that is a secret; `cache` is that of packs.
-    """
+    record of the cache is kept under a name that is a secret; `cache` is that of packs."""
 
     def __init__(
         self,
@@ -174,9 +170,7 @@ class TreeSecrets:
         return self._values
 
     def read(self, snapshot: Snapshot | None, cache: PackCache) -> SharedValues | None:
-        """The values as the tree is now. `snapshot`: the whole tree, if the caller has scanned
-        it.
-        """
+        """The values as the tree is now. `snapshot`: the whole tree, if the caller has scanned it."""
         tree = snapshot or self._found(cache)
         self._secrets = dict(self.outside((), tree, cache))
         self._at = time.monotonic()

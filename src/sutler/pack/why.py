@@ -36,15 +36,13 @@ def decide(
     root: Root, settings: Settings, door: DoorName, path: RelPath, *, named: bool = False
 ) -> FileEntry | Excluded | Problem:
     """Whether the file at `path` may leave by a door: an entry, or what keeps it out and by which
-    rule. A folder that is entered is an entry too.
-    """
+    rule. A folder that is entered is an entry too."""
     return explain(root, rules_for(settings, door), path, named=named)
 
 
 def with_goal(found: Verdict, project: Project, path: RelPath, goal: str) -> Verdict:
     """The verdict with the place of a file in the ranking for a goal, the evidence for it, and the
-    files that beat it.
-    """
+    files that beat it."""
     ranked = project.ranking(project.scan(), goal).ranked
     place = next((i for i, one in enumerate(ranked) if one.path == path), None)
     if place is None:
@@ -64,9 +62,8 @@ _BEFORE = 3  # files that are named as ranking before
 def verdict(
     project: Project, root: Root, path: RelPath, door: DoorName = "pack", goal: str = ""
 ) -> Verdict:
-    """The decision of a door about one path; for a pack also selection, reading and the budget.
-    The agent's door has a policy of its own besides: see `for_agent`.
-    """
+    """The decision of a door about one path; for a pack also selection, reading and the budget. The
+    agent's door has a policy of its own besides: see `for_agent`."""
     decision = decide(root, project.settings, door, path)
     if isinstance(decision, Problem) and decision.kind == "missing":
         raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling")

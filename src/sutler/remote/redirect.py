@@ -1,8 +1,7 @@
 """The new address of a renamed repository, if its host says so for itself.
 
 git follows no redirect here: it would follow one to any host, a private address included. A rename
-on the same host is asked for separately and held to the same scheme, host and port.
-"""
+on the same host is asked for separately and held to the same scheme, host and port."""
 
 from __future__ import annotations
 

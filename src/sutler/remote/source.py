@@ -74,8 +74,7 @@ def remote_of(word: str) -> Remote | None:
 
 def _of_page(word: str) -> Remote | None:
     """The repository behind the address of a web page about it, as a browser shows it. A branch
-    with a slash in its name cannot be told from a path: it is written as `URL@branch`.
-    """
+    with a slash in its name cannot be told from a path: it is written as `URL@branch`."""
     page = _PAGE.fullmatch(word)
     if page is None:
         return None

@@ -4,8 +4,7 @@ A hostile `.git/config` makes most git commands run programs. Here only plumbing
 and prints messages runs (`rev-list`, `diff-tree --name-only`), with a clean environment, the
 repository named explicitly, and every setting that could start a program switched off: no
 attributes, filters, text conversion, pager, hook, signature check, replacement object or lazy fetch
-takes part.
-"""
+takes part."""
 
 from __future__ import annotations
 
@@ -59,17 +58,14 @@ class Commit(Struct, frozen=True, gc=False, array_like=True):
 
 
 class History(Struct, frozen=True):
-    """The last commits of a project, newest first. Age is the position, so that no clock
-    decides.
-    """
+    """The last commits of a project, newest first. Age is the position, so that no clock decides."""
 
     commits: tuple[Commit, ...] = ()
 
 
 def head_of(repository: Repository) -> str:
     """The commit that HEAD names, or nothing where there is none yet. Read from the files where
-    they say it plainly, which is a hundred times faster than starting git.
-    """
+    they say it plainly, which is a hundred times faster than starting git."""
     text = read_plain(os.path.join(repository.git_dir, "HEAD")) or b""
     if _COMMIT.fullmatch(text):
         return text.decode("ascii").strip()
@@ -91,8 +87,7 @@ def head_of(repository: Repository) -> str:
 
 def read_history(git_dir: str, revision: str = "HEAD", limit: int = MAX_COMMITS) -> History:
     """The last `limit` commits up to `revision`, newest first; empty where there is no readable
-    history.
-    """
+    history."""
     if revision.startswith("-"):
         return History()
     listed = plumbing(
@@ -131,9 +126,7 @@ def _commit(record: bytes) -> Commit:
 
 
 def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
-    """Those that are UTF-8: what is known of commits is kept as text, and no task names the
-    others.
-    """
+    """Those that are UTF-8: what is known of commits is kept as text, and no task names the others."""
     for path in paths:
         try:
             yield path.decode()

@@ -3,8 +3,8 @@ later.
 
 The walk is iterative and holds descriptors, never path strings: each directory is opened relative
 to its parent with O_NOFOLLOW, so that a directory that turns into a link cannot lead outside. Only
-a window of ancestors stays open; the walk returns by `..` and checks that it arrives where it left.
-"""
+a window of ancestors stays open; the walk returns by `..` and checks that it arrives where it
+left."""
 
 from __future__ import annotations
 
@@ -106,8 +106,7 @@ class Descent:
         self, frame: Frame, name: str, prefix: str, *, alone: bool = False, named: bool = False
     ) -> Frame | None:
         """Open a directory that the rules admit, or record why not. It is listed too, unless it is
-        wanted `alone`.
-        """
+        wanted `alone`."""
         path = prefix + name
         if named:
             verdict = self.judge.binding(frame.node, name, True, path)
@@ -137,8 +136,7 @@ class Descent:
         self, frame: Frame, name: str, path: str, verdict: Verdict | None, *, named: bool = False
     ) -> tuple[Verdict, ...] | None:
         """The verdicts that files below a folder must pass, or None for a folder that none passes:
-        it is recorded. Where a name rule is passed, the rules behind it decide too.
-        """
+        it is recorded. Where a name rule is passed, the rules behind it decide too."""
         verdicts = [verdict] if verdict is not None else []
         if verdict is not None and verdict.rule.source == "default":
             rest = self.judge.binding if named else self.judge.verdict
@@ -190,8 +188,7 @@ class Descent:
 
     def fill(self, frame: Frame, prefix: str) -> bool:
         """List a directory: decide its files now, keep its folders for later. False when it is not
-        ours.
-        """
+        ours."""
         try:
             folders, files, dotted = frame.listed or listed(frame.fd)
         except OSError as error:
@@ -216,8 +213,7 @@ class Descent:
         self, frame: Frame, prefix: str, names: Sequence[str], below: bool, named: bool = False
     ) -> bool:
         """Load the ignore files of a directory. False if it is another repository's: the root
-        itself, which is not `below`, never is.
-        """
+        itself, which is not `below`, never is."""
         if below and ".git" in names and not self.boundary(frame, prefix, named):
             return False
         if special := IGNORE_NAMES.intersection(names):
@@ -240,8 +236,7 @@ class Descent:
 
     def boundary(self, frame: Frame, prefix: str, named: bool = False) -> bool:
         """A `.git` below the root: another repository's ground, unless our own index tracks files
-        there.
-        """
+        there."""
         # Through the descriptor, so that a directory swapped for a link meanwhile is not followed.
         here = f"/proc/self/fd/{frame.fd}" if _PROC else os.path.join(self.root.host_path, prefix)
         repository = git.repository_at(here)

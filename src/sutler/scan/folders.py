@@ -1,6 +1,5 @@
-"""Folders by descriptor: what lies in one, how many files lie below it, mount points; the frame of a
-folder during a walk, and the record of what a walk meets.
-"""
+"""Folders by descriptor: what lies in one, how many files lie below it, mount points; the frame of
+a folder during a walk, and the record of what a walk meets."""
 
 from __future__ import annotations
 
@@ -24,14 +23,12 @@ Row = tuple[str, os.stat_result | OSError]
 
 Listed = tuple[list[str], list[Row], list[str]]
 """What lies in a folder, in no order: the names of folders, everything else, and every name that
-begins with a dot.
-"""
+begins with a dot."""
 
 Entered = tuple[int, int, int, Listed | None]
 """A folder's descriptor, its device and inode, and what lies in it: nothing is said of one on
 another device. A folder without others in it and without names that begin with a dot is closed at
-once: its descriptor is -1.
-"""
+once: its descriptor is -1."""
 
 
 def listed(fd: int) -> Listed:
@@ -53,8 +50,7 @@ def listed(fd: int) -> Listed:
 
 def entered(fd: int, name: str, device: int) -> Entered:
     """The folder of this name in the folder `fd`, if it is a folder and no link. On this device, if
-    one is named: -1 is any.
-    """
+    one is named: -1 is any."""
     below = fs.open(name, DIRECTORY, dir_fd=fd)
     try:
         state = fs.fstat(below)
@@ -77,8 +73,7 @@ Key = tuple[int, int]
 
 class Frame:
     """A directory on the way down: its descriptor (or -1 outside the window), and what is left to
-    visit. `listed`: what lies in it, until it is decided.
-    """
+    visit. `listed`: what lies in it, until it is decided."""
 
     __slots__ = (
         "closed",
@@ -118,8 +113,7 @@ def key_of(fd: int) -> Key:
 
 def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
     """The directory `key` again, from one directly below it or else down from the root by its
-    names; -1 when neither way leads there any more.
-    """
+    names; -1 when neither way leads there any more."""
     try:
         above = fs.open("..", DIRECTORY, dir_fd=below)
         if key_of(above) == key:
@@ -143,8 +137,7 @@ def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
 
 def climb(stack: list[Frame], prefix: str, root: int) -> Problem | None:
     """Leave the top frame, and open its parent again if it was closed: by `..` or down from the
-    root. The problem, if neither leads to the same directory.
-    """
+    root. The problem, if neither leads to the same directory."""
     left, problem = stack.pop(), None
     if stack and stack[-1].fd < 0:
         parent = stack[-1]
@@ -235,8 +228,7 @@ def _listed(fd: int) -> tuple[int, list[str]]:
 
 def mounts_below(folder: str) -> frozenset[str]:
     """Paths below a folder where something else is mounted, a file or a bind mount of the same
-    device included.
-    """
+    device included."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
             places = [line.split(" ", 5)[4] for line in stream]
@@ -321,8 +313,7 @@ class Findings:
 
     def foreign_link(self, path: str) -> None:
         """A file that has another name somewhere and belongs to another owner: it may be anything
-        of theirs.
-        """
+        of theirs."""
         self.excluded.append(
             Excluded(path, "hard_link", Rule("hard link", "owned by another user than the folder"))
         )

@@ -2,8 +2,7 @@
 
 Git is never run here. In a hostile repository even `git status` and `git check-ignore` start
 programs that `.git/config` names. What we read is data: nothing in it is executed, and a
-repository's own configuration cannot point us at a file outside that repository.
-"""
+repository's own configuration cannot point us at a file outside that repository."""
 
 from __future__ import annotations
 
@@ -25,9 +24,8 @@ _DEEPEST: Final = 1000  # folders above a root
 
 
 class Repository(Struct, frozen=True, gc=False):
-    """Where a repository lives. `top` is its work tree; `common` is shared by all its work
-    trees; `above` is how many folders `top` lies above the folder that was asked about.
-    """
+    """Where a repository lives. `top` is its work tree; `common` is shared by all its work trees;
+    `above` is how many folders `top` lies above the folder that was asked about."""
 
     top: str
     git_dir: str
@@ -96,8 +94,7 @@ def read_plain(path: str, limit: int = _SMALL, *, follow: bool = False) -> bytes
 
 def find_repository(folder: str) -> Repository | None:
     """The repository whose work tree holds this folder, looking upward as git does. From a root's
-    `anchor` the kernel goes up, so that no name can lead elsewhere meanwhile.
-    """
+    `anchor` the kernel goes up, so that no name can lead elsewhere meanwhile."""
     anchored = folder.startswith(DESCRIPTORS)
     here = folder if anchored else os.path.realpath(folder)
     for levels in range(_DEEPEST):
@@ -116,8 +113,7 @@ def find_repository(folder: str) -> Repository | None:
 
 def repository_at(top: str) -> Repository | None:
     """The repository whose work tree starts exactly here. A bare repository is a folder like any
-    other.
-    """
+    other."""
     git = os.path.join(top, ".git")
     try:
         mode = fs.stat(git).st_mode
@@ -173,8 +169,7 @@ _ESCAPES: Final = {"n": "\n", "b": "\b", "t": "\t", '"': '"', "\\": "\\"}
 
 def _value(text: str, at: int) -> tuple[str, int]:
     """One value from `at`: quotes, escapes, continued lines, comments; gives it with the place
-    after it.
-    """
+    after it."""
     parts: list[str] = []
     length = keep = 0  # what was quoted or escaped up to `keep` is not trimmed
     quoted = False
@@ -200,8 +195,7 @@ def _value(text: str, at: int) -> tuple[str, int]:
 
 def parse_config(data: bytes, *, whole: bool = False) -> list[tuple[str, str]]:
     """`section.key` (lower case; sub-sections keep theirs) and value, in order. Stops at a
-    malformed line.
-    """
+    malformed line."""
     lowered = data.lower()
     if not whole and not any(word in lowered for word in _WANTED):
         # most files say nothing that matters here, and four expressions need not be compiled
@@ -250,8 +244,7 @@ def _with_includes(path: str, depth: int = 0) -> list[tuple[str, str]]:
 
 def user_config() -> dict[str, str]:
     """The system's and the user's git settings, later ones winning, from where git itself would
-    read them.
-    """
+    read them."""
     env = os.environ
     config_home = env.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     files = []
@@ -266,8 +259,7 @@ def user_config() -> dict[str, str]:
 
 def repository_config(repository: Repository) -> dict[str, str]:
     """The repository's own settings. Its includes are not followed: they could name any file on the
-    host.
-    """
+    host."""
     data = read_plain(os.path.join(repository.common, "config"))
     return dict(parse_config(data)) if data is not None else {}
 

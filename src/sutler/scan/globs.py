@@ -16,8 +16,7 @@ A glob that can match nothing is an error, never an empty answer. Two switches e
   the glob: a rule that closes must not be dodged (see `denies`);
 - `GlobSet(..., whole=True)` is for file contracts, written for minimatch: a glob must match the
   whole path, so `*.py` stays at the root and `src/*` does not reach below `src/a`; `?` is one
-  character.
-"""
+  character."""
 
 from __future__ import annotations
 
@@ -229,8 +228,7 @@ def denies(glob: str, path: str) -> bool:
 
     The glob is read in every way too. A policy knows a path and not what is there, so `dir/` also
     matches a file; a wildcard is a byte or a character; braces and escapes inside a class may be
-    meant literally.
-    """
+    meant literally."""
     _regexes(glob, False)
     return any(_closes(pattern, text) for pattern, text in _spellings(glob, path))
 
@@ -327,8 +325,7 @@ def fold(text: str) -> str:
     """The form in which a denial cannot be dodged.
 
     Case, Unicode form and invisible characters are folded, and so are the endings, streams and
-    separators that other file systems ignore.
-    """
+    separators that other file systems ignore."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = folded.replace("\\", "/")
     if not folded.isascii():

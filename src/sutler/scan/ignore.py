@@ -18,8 +18,7 @@ Which rule decides, strongest first:
 
 Files of a repository above the scanned root, up to its top, apply as well. A `.gitignore` outside
 any repository is honoured. A symbolic link in an ignore file's place is not followed, as in git; an
-AI file may be a link to a file next to it.
-"""
+AI file may be a link to a file next to it."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ class IgnoreFile(NamedTuple):
     """One kind of ignore file.
 
     `denies` separates the two meanings. False: the file selects what is packed, and a stronger rule
-    or a named file can bring a path back. True: what it matches never leaves the machine.
-    """
+    or a named file can bring a path back. True: what it matches never leaves the machine."""
 
     name: str
     denies: bool
@@ -86,8 +84,7 @@ IGNORE_FILES: Final = table(
     IgnoreFile(".repomixignore", denies=True),
 )
 """Selection rows before denial rows. The scan honours every row, and policy protects every row: an
-agent that may write an ignore file could empty it and so lift its rules.
-"""
+agent that may write an ignore file could empty it and so lift its rules."""
 
 SELECTION: Final = tuple(file.name for file in IGNORE_FILES if not file.denies)
 DENIALS: Final = tuple(file.name for file in IGNORE_FILES if file.denies)
@@ -116,8 +113,7 @@ class Source(Struct, frozen=True, gc=False):
 
 class Layer(Struct, frozen=True, gc=False):
     """A source as seen from a directory at or below its own: the way down, and the patterns still
-    alive.
-    """
+    alive."""
 
     source: Source
     live: tuple[Live, ...]
@@ -164,8 +160,7 @@ def _trimmed(line: str) -> str:
 
 def _other_spellings(line: str) -> list[str]:
     """The same denial with its letters composed and decomposed: a file's name may be written either
-    way. What lifts a denial stays as it is written.
-    """
+    way. What lifts a denial stays as it is written."""
     if line.isascii() or line.startswith("!"):
         return []
     from unicodedata import normalize
@@ -187,8 +182,7 @@ def parse_source(
     every_spelling: bool = False,
 ) -> Source:
     """Read an ignore file's bytes as git does: BOM, CRLF, comments, trailing spaces, NUL ends a
-    line.
-    """
+    line."""
     patterns, lines = [], []
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     for number, raw in enumerate(text.split("\n")[:LINE_LIMIT], 1):
@@ -262,9 +256,7 @@ def _open(fd: int, name: str) -> int:
 
 
 class Node:
-    """The rules that hold in one directory. One without rules of its own shares its parent's
-    node.
-    """
+    """The rules that hold in one directory. One without rules of its own shares its parent's node."""
 
     __slots__ = ("_quiet", "ai", "directories", "families", "files", "live")
 
@@ -292,8 +284,7 @@ class Node:
 
     def with_sources(self, sources: Sequence[tuple[str, Source]]) -> Node:
         """This node and the ignore files found in its directory; each goes before its family's
-        older ones.
-        """
+        older ones."""
         families = [*self.families, *self.ai]
         families += [()] * (len(FAMILIES) - len(families))
         for name, source in sources:
@@ -318,8 +309,7 @@ class Node:
 
     def denial(self, name: str, directory: bool) -> Rule | None:
         """The AI file that denies this name, in any of its spellings: a denial is not to be dodged
-        by case.
-        """
+        by case."""
         for layers in self.ai:
             for spelling in spellings(name) if layers else ():
                 found = decide(layers, view(spelling), directory)
@@ -330,8 +320,7 @@ class Node:
 
 def spellings(name: str) -> Sequence[str]:
     """The name as it is, in lower case, and in Unicode's composed, decomposed and compatibility
-    forms.
-    """
+    forms."""
     if name.isascii():
         return (name,) if name.islower() else (name, name.lower())
     forms = [name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)]

@@ -6,9 +6,9 @@
     agent   tools of a served project, before the policy's own rules (`access.policy`)
 
 The rules of all doors come from `rules_for`. A scan judges each name by them, and `walk.decide` a
-single path with the same code, so that `sutler why PATH --for DOOR` cannot differ from what happens.
-Credentials, AI-ignore files, hard links, confinement and the user's `allow` are the same at every
-door. The doors differ in this only:
+single path with the same code, so that `sutler why PATH --for DOOR` cannot differ from what
+happens. Credentials, AI-ignore files, hard links, confinement and the user's `allow` are the same
+at every door. The doors differ in this only:
 
     goal    built-in exclusions and the size limit are claw's (its own settings)
     agent   built-in exclusions and sizes do not hide a file that the agent names; ignored files ask
@@ -18,8 +18,7 @@ is never `named`.
 
 A verdict closes a folder. Files below it still pass if the user's `allow` names them, or if git
 tracks them and git's rules or a built-in name rule closed it. A denial of an AI-ignore file and a
-credential that `allow` does not name never pass.
-"""
+credential that `allow` does not name never pass."""
 
 from __future__ import annotations
 
@@ -65,8 +64,7 @@ DOORS: tuple[DoorName, ...] = get_args(DoorName)
 
 def rules_for(settings: Settings, door: DoorName = "pack") -> ScanRules:
     """What a scan leaves out at a door. Without redaction nothing judges content, so that names
-    which resemble credentials stay out.
-    """
+    which resemble credentials stay out."""
     rules = ScanRules(
         default_excludes=settings.flag("default_excludes"),
         hidden=settings.flag("hidden"),
@@ -89,8 +87,7 @@ def rules_for(settings: Settings, door: DoorName = "pack") -> ScanRules:
 
 class Verdict(Struct, frozen=True, gc=False):
     """Why a name stays out. `by_git`: git's rules decided alone. `ignored`: a built-in name rule
-    decided, and an ignore rule of the project or the user excludes the name as well.
-    """
+    decided, and an ignore rule of the project or the user excludes the name as well."""
 
     reason: Reason
     rule: Rule
@@ -107,8 +104,7 @@ class Verdict(Struct, frozen=True, gc=False):
 
 class Ground:
     """The repository one stands in, and its index, read when first needed. `offset` leads from its
-    top to the scanned root (with a final slash), `start` from the root to its top.
-    """
+    top to the scanned root (with a final slash), `start` from the root to its top."""
 
     __slots__ = (
         "_tracked",
@@ -150,9 +146,8 @@ NOWHERE: Final = Ground(None, "", "")
 
 
 def _literal_start(glob: str) -> str:
-    """The folders that a glob names before its first wildcard. A glob without a slash has none:
-    it matches at any depth.
-    """
+    """The folders that a glob names before its first wildcard. A glob without a slash has none: it
+    matches at any depth."""
     if "/" not in glob.rstrip("/"):
         return ""
     literal = re.split(r"[*?\[{\\]", glob.lstrip("/"), maxsplit=1)[0]
@@ -200,8 +195,7 @@ class Judge:
 
     def passes(self, ground: Ground, verdict: Verdict, path: str) -> bool:
         """Whether a file enters in spite of a verdict: `allow` names it, or git tracks it and its
-        name does not say that a tool wrote it.
-        """
+        name does not say that a tool wrote it."""
         if verdict.rule.source == "default" and self.allowed(path):
             return True
         if verdict.by_name and (self.rules.strict_patterns or not handwritten(path)):
@@ -229,8 +223,7 @@ class Judge:
         self, node: Node, name: str, directory: bool, path: str, *, lifted: bool = False
     ) -> Verdict | None:
         """Why this name stays out of a scan, or None; `lifted`: without built-in name rules. Not
-        remembered; see `walk`.
-        """
+        remembered; see `walk`."""
         bound = self.binding(node, name, directory, path, lifted=lifted)
         if bound is not None:
             return bound
@@ -274,8 +267,7 @@ class Judge:
 
     def start(self, root: Root) -> tuple[Node, Ground]:
         """The rules that hold at the root before its own files: global, per repository, from
-        parents.
-        """
+        parents."""
         repository = git.find_repository(root.anchor)
         if repository is None:
             return self._excludes(no_rules(), NOWHERE), NOWHERE
@@ -336,8 +328,7 @@ class Judge:
 
     def _inside(self, top: str, named: str) -> bytes | None:
         """An excludes file that a repository's own configuration names: read only inside that
-        repository.
-        """
+        repository."""
         from sutler.errors import SutlerError
 
         try:

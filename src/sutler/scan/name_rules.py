@@ -3,13 +3,12 @@
 One table for packs, goals, gather and agents alike.
 
 A name in `CERTAIN` is a credential, whatever the file holds. A name in `RESEMBLING` only looks like
-one: `handler_oauth2_token.go` is source. So a file of code or prose with such a name, or in a folder
-with such a name, is judged by its content (redaction) and any other file stays out. `strict` gives
-the literal behaviour of the patterns: every match stays out.
+one: `handler_oauth2_token.go` is source. So a file of code or prose with such a name, or in a
+folder with such a name, is judged by its content (redaction) and any other file stays out. `strict`
+gives the literal behaviour of the patterns: every match stays out.
 
 The other rules name folders of dependencies, build output and caches, and endings of binary files.
-`handwritten` is their exception for files that git tracks: sccache keeps source in `src/dist/`.
-"""
+`handwritten` is their exception for files that git tracks: sccache keeps source in `src/dist/`."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ def _name(name: str) -> tuple[str, str]:
 def judged_by_content(name: str) -> bool:
     """Whether a file is code or prose by its name, so that redaction decides and not the name.
 
-    Plain text is neither: `api_token.txt` is what its name says.
-    """
+    Plain text is neither: `api_token.txt` is what its name says."""
     low = name.lower()
     language = language_of_name(low)
     if language is None or language.name in _NOT_JUDGED or low.endswith(_DATA_ENDINGS):
@@ -220,8 +218,7 @@ def default_exclusion(name: str, directory: bool) -> tuple[Reason, Rule] | None:
 
 def handwritten(path: str) -> bool:
     """Whether a file that git tracks in a build or dependency folder is source by its name: text,
-    not generated, not minified, no lock file, no copy of another project's script.
-    """
+    not generated, not minified, no lock file, no copy of another project's script."""
     facts, alone = facts_of(path), facts_of(path.rpartition("/")[2])
     copied = facts.generated or facts.lock or facts.role == "generated" or alone.role == "vendor"
     return extractable(facts) and not copied

@@ -2,8 +2,7 @@
 
 Only plumbing runs (see `history`), and the comparison is our own: a hostile configuration has no
 filter, text conversion or external diff to hook into. Contents are compared raw, as they are
-stored.
-"""
+stored."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class Blob(Struct, frozen=True, gc=False):
 
 class Change(Struct, frozen=True):
     """A path that differs from the revision; `old` is None for a new file, `gone` for one that is
-    no longer there.
-    """
+    no longer there."""
 
     path: RelPath
     old: Blob | None
@@ -73,8 +71,7 @@ def tree_of(git_dir: str, commit: str, below: str = "") -> dict[str, Blob]:
 def changes(entries: Sequence[FileEntry], reader: Reader, old: Mapping[str, Blob]) -> list[Change]:
     """What differs between a revision's files and the scanned ones, sorted by path. A file of the
     same size is compared by its blob id; files that a scan leaves out do not count as gone unless
-    their folder was scanned.
-    """
+    their folder was scanned."""
     found: list[Change] = []
     here = {entry.path for entry in entries}
     for entry in entries:

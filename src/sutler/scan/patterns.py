@@ -1,6 +1,4 @@
-"""The patterns of ignore files, exactly git's: one line, and a list in which the last match
-wins.
-"""
+"""The patterns of ignore files, exactly git's: one line, and a list in which the last match wins."""
 
 from __future__ import annotations
 
@@ -17,8 +15,7 @@ from sutler.scan.wildmatch import SPECIAL, literal, lower, translate
 class Pattern(Struct, frozen=True, gc=False):
     """One line of an ignore file, `text` as git shows it. Exactly one of `exact`, `suffix` and
     `regex` is set; `lead` holds the literal first segments of a pattern with a slash, `reach` how
-    many it may have in all.
-    """
+    many it may have in all."""
 
     text: str
     negated: bool
@@ -80,8 +77,7 @@ class Live(NamedTuple):
 
 class PatternList:
     """The patterns of one source, last match wins, indexed so that a name costs two dictionary
-    look-ups.
-    """
+    look-ups."""
 
     __slots__ = (
         "_dir_exact",
@@ -145,8 +141,7 @@ class PatternList:
 
     def by_path(self, live: Iterable[Live], path: str, directory: bool, floor: int) -> int:
         """The last of the live patterns, above `floor`, that matches this path (a byte view), or
-        `floor`.
-        """
+        `floor`."""
         plain = lower(path) if self.fold else path
         for index, pattern, regex in live:
             if index < floor:
@@ -166,8 +161,7 @@ class PatternList:
 
     def descend(self, live: tuple[Live, ...], depth: int, name: str) -> tuple[Live, ...]:
         """Those that may still match below the directory `name`, which lies `depth` levels under
-        the base.
-        """
+        the base."""
         plain = lower(name) if self.fold else name
         return tuple(one for one in live if _alive(one.pattern, depth, plain))
 

@@ -23,9 +23,7 @@ CONFIG_LIMIT = 1_000_000
 
 
 class Place(Struct, frozen=True):
-    """A root directory and the files and folders named below it; none named means the whole
-    root.
-    """
+    """A root directory and the files and folders named below it; none named means the whole root."""
 
     root: str
     named: tuple[RelPath, ...] = ()
@@ -34,8 +32,7 @@ class Place(Struct, frozen=True):
 def locate(paths: Sequence[str], cwd: str) -> Place:
     """Inside the current repository, paths stay relative to where the user stands; one folder
     elsewhere, in another repository or in none, is its own root; several places share their common
-    ancestor.
-    """
+    ancestor."""
     targets = [os.path.abspath(os.path.join(cwd, path)) for path in paths or ["."]]
     if "" in paths:
         raise UsageError(
@@ -63,8 +60,7 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
 
 def instead_of(word: str) -> str:
     """What to write for a word that stands in the place of a path and means something else; "" if
-    it looks like a path.
-    """
+    it looks like a path."""
     place = re.fullmatch(r"(.+):\d+(?:-\d+)?", word)
     if place and os.path.isfile(place[1]):
         return f"for lines of a file, write sutler read {quote(word)}"
@@ -119,8 +115,7 @@ def _below(path: str, parent: str) -> bool:
 
 def repository_of(folder: str) -> str | None:
     """The nearest folder at or above that holds `.git`; a look at names only, nothing is read or
-    run.
-    """
+    run."""
     while True:
         if os.path.lexists(os.path.join(folder, ".git")):
             return folder
@@ -150,8 +145,7 @@ class ConfigFile(Struct, frozen=True):
 
 def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
     """The user's file and the project's, least first. `sutler.toml` outranks `[tool.sutler]` in
-    pyproject.toml.
-    """
+    pyproject.toml."""
     files: list[ConfigFile] = []
     own = os.path.join(config_home(environ), "config.toml")
     text = _read(own, own=True)
@@ -174,8 +168,7 @@ def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
 
 def config_paths(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     """What `config_files` depends on, absent files included: the config files, and the `.git` of
-    each folder from the root up to the top of its repository.
-    """
+    each folder from the root up to the top of its repository."""
     top, folder = _top_of(root), root
     paths = [os.path.join(config_home(environ), "config.toml")]
     for place in (top, root):
@@ -197,8 +190,7 @@ def _is_filesystem_root(folder: str) -> bool:
 
 def _top_of(root: str) -> str:
     """The top of the repository around a folder, or the folder. A root's anchor is followed upward
-    by the kernel, not by names.
-    """
+    by the kernel, not by names."""
     if not root.startswith(DESCRIPTORS):
         return repository_of(root) or root
     repository = find_repository(root)
@@ -217,8 +209,7 @@ def layers_of(files: Sequence[ConfigFile], profile: str = "") -> list[Layer]:
 
 def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> list[Layer]:
     """The settings of the user's file and of the project's, least first, with the named profile
-    applied.
-    """
+    applied."""
     layers = layers_of(config_files(root, environ), profile)
     if profile and not any(f"[profiles.{profile}]" in layer.origin for layer in layers):
         raise UsageError(
@@ -232,8 +223,7 @@ def _read(path: str, *, own: bool = False, whole: bool = True) -> str | None:
     """A small regular file's text, or None when there is none. A file that is there and cannot be
     read is an error: it may hold a denial. Links are followed for the user's own file alone: a
     project must not point us elsewhere. `whole` says that the file is ours alone; pyproject.toml is
-    other tools' too, and may be whatever they take.
-    """
+    other tools' too, and may be whatever they take."""
     import stat
 
     shown = path if own else os.path.basename(path)

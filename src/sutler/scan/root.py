@@ -4,8 +4,7 @@ The kernel decides, not a string comparison: `realpath` and compare says "inside
 links longer than PATH_MAX while the kernel opens a file outside, and a directory may become a link
 between the check and the use. So every open goes through a descriptor of the root, either by
 openat2 (which resolves beneath it, without links) or component by component with O_NOFOLLOW. Both
-refuse every symbolic link.
-"""
+refuse every symbolic link."""
 
 from __future__ import annotations
 
@@ -99,8 +98,7 @@ def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
 
 def _read_on(fd: int, start: bytes, limit: int | None) -> bytes:
     """The size changed, or the kernel gave less than asked: read to the end, or one byte over the
-    limit.
-    """
+    limit."""
     parts, total = [start], len(start)
     while start and (limit is None or total <= limit):
         start = os.read(fd, 1 << 20 if limit is None else min(1 << 20, limit + 1 - total))
@@ -168,8 +166,7 @@ class Root:
     @property
     def anchor(self) -> str:
         """A path to this directory that holds whatever happens to its name, where the system has
-        one; usable while the root is open.
-        """
+        one; usable while the root is open."""
         descriptor = _PROC and "descriptors" in system.offered
         return f"{DESCRIPTORS}{self.fd}" if descriptor else self.host_path
 
@@ -203,8 +200,7 @@ class Root:
 
     def relpath(self, raw: str) -> RelPath:
         """An untrusted spelling as a RelPath, or a refusal. Nothing is expanded and nothing is
-        looked up.
-        """
+        looked up."""
         return parse_relpath(raw)
 
     def open(self, path: RelPath, flags: int = FILE) -> int:
@@ -231,8 +227,7 @@ class Root:
 
     def open_by_steps(self, path: str, flags: int) -> int:
         """As `open`, one component after the other: for a few folders, since the first openat2 of a
-        process loads ctypes.
-        """
+        process loads ctypes."""
         *heads, last = path.split("/") if path else ["."]
         fd = self.fd
         try:
@@ -276,8 +271,7 @@ class Root:
 
 class Reader:
     """Reads many files; one open and one read for each. Directories are opened once per visit,
-    until there were so many that openat2 from the root is cheaper.
-    """
+    until there were so many that openat2 from the root is cheaper."""
 
     __slots__ = ("_beneath", "_directory", "_entered", "_fd", "_fds", "_root")
 
@@ -318,8 +312,7 @@ class Reader:
 
     def _enter(self, directory: str) -> int:
         """The directory's descriptor, from its nearest open ancestor; the least recent ones are
-        closed.
-        """
+        closed."""
         if not directory:
             return self._root.fd
         fds = self._fds

@@ -78,8 +78,7 @@ Role = Literal[
 class Rule(Struct, frozen=True, gc=False):
     """What decided: `source` is a file (`.gitignore`, shown relative to the root where it can be)
     or a name such as `default`, `--exclude`, `limit`; `line` is 0 where there is none; `pattern` is
-    the text that matched.
-    """
+    the text that matched."""
 
     source: str
     pattern: str = ""
@@ -93,8 +92,7 @@ class Rule(Struct, frozen=True, gc=False):
 
 class FileEntry(Struct, frozen=True, gc=False):
     """A regular file that a scan admits. `links` is st_nlink; `named` says that the user named this
-    very file.
-    """
+    very file."""
 
     path: RelPath
     size: int
@@ -108,8 +106,7 @@ class FileEntry(Struct, frozen=True, gc=False):
 
 class Excluded(Struct, frozen=True, gc=False):
     """A path that stays out. A pruned directory ends in `/` and counts what lies below it, up to a
-    cap.
-    """
+    cap."""
 
     path: str
     reason: Reason

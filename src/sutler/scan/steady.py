@@ -4,8 +4,7 @@ A log that grows with every millisecond would be a new version for every answer,
 written in place may be read half old and half new. So a file that changed a moment ago is given the
 time to come to rest. Most do: they were written once, or replaced whole. One that keeps changing is
 a problem, known within a fraction of a tenth of a second. A writer that the system holds up for
-longer in the middle of a write in place cannot be told from one that is done.
-"""
+longer in the middle of a write in place cannot be told from one that is done."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ from sutler.scan.snapshot import Problem
 
 QUIET: Final = 0.020
 """Seconds without a change after which a file is at rest; longer than the tick of any clock that
-stamps files.
-"""
+stamps files."""
 PATIENCE: Final = 0.050
 """Seconds that one call spends on waiting, however many files it reads."""
 _LEAST: Final = 0.001
@@ -73,6 +71,5 @@ def changing(path: str) -> Problem:
 
 def mark(state: os.stat_result) -> tuple[int, int]:
     """What changes with the content. The time of change is no part of it: it moves when a new file
-    takes the name too, and what is open then is as whole as it was.
-    """
+    takes the name too, and what is open then is as whole as it was."""
     return state.st_size, state.st_mtime_ns

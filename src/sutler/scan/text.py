@@ -3,8 +3,7 @@
 The order is seed 004's: a byte-order mark decides; a NUL among the first 8 kB means binary, unless
 it looks like UTF-16 without a mark; then strict UTF-8; then Windows-1252 or Latin-1 with the issue
 noted. The label that comes with a text encodes it back to the very same bytes, unless characters
-had to be replaced, which the issue says.
-"""
+had to be replaced, which the issue says."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """A tree becomes a Snapshot: every path seen ends as an entry, an exclusion with its rule, or a
-problem. Single paths are decided by the same code, folder by folder down from the root.
-"""
+problem. Single paths are decided by the same code, folder by folder down from the root."""
 
 from __future__ import annotations
 
@@ -42,9 +41,8 @@ def scan(
 def explain(
     root: Root, rules: ScanRules, path: RelPath, *, named: bool = False
 ) -> FileEntry | Excluded | Problem:
-    """What a scan decides about one path, by the same code. A directory that is entered is an
-    entry too.
-    """
+    """What a scan decides about one path, by the same code. A directory that is entered is an entry
+    too."""
     walk = Descent(root, rules)
     folder = visit(walk, path, named=named, enter=False)
     withhold_links(walk)
@@ -58,8 +56,7 @@ def explain(
 
 def withhold_links(walk: Descent) -> None:
     """Exclude each file that has another name below the root which a binding rule keeps out: a hard
-    link is the file that it links to.
-    """
+    link is the file that it links to."""
     linked = [entry for entry in walk.found.entries if entry.links > 1]
     if not linked:
         return
@@ -78,9 +75,9 @@ def withhold_links(walk: Descent) -> None:
 
 
 def names_by_inode(root: Root, inodes: frozenset[int] | None = None) -> dict[int, list[str]] | None:
-    """Every name below the root of files with these inodes, or of all, in whichever folder: closed, hidden and
-    version control's folders too. None if a folder cannot be listed or there are too many names.
-    """
+    """Every name below the root of files with these inodes, or of all, in whichever folder: closed,
+    hidden and version control's folders too. None if a folder cannot be listed or there are too
+    many names."""
     names: dict[int, list[str]] = {}
     device, seen, todo = fs.fstat(root.fd).st_dev, 0, [""]
     while todo:

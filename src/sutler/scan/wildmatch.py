@@ -5,8 +5,7 @@ Git compares names byte by byte: `view` turns a name into one character for each
 Why a hostile pattern costs at most pattern × name steps: a `*` can only take bytes of its own path
 segment, so the leftmost place where the text after it fits is as good as any later one, and an
 atomic group forgets the others. The same holds for `**/` and whole segments. Only the text at the
-end of a segment must look for its place from the right, and there is one such place.
-"""
+end of a segment must look for its place from the right, and there is one such place."""
 
 from __future__ import annotations
 
@@ -231,8 +230,7 @@ def _segment(tokens: list[str]) -> str:
 def _body(tokens: list[str], end: str, least: str = "+") -> str:
     """The whole pattern as a regex. `**` opens a group that is tried at each segment in turn.
 
-    A final `**` takes the rest: one character at least, or none if `least` is `*`.
-    """
+    A final `**` takes the rest: one character at least, or none if `least` is `*`."""
     groups: list[tuple[str, list[str]]] = [("", [])]
     for segment in _split(tokens, _SLASH):
         if segment == [_DEEP]:
@@ -263,8 +261,7 @@ def head_and_rest(body: str) -> tuple[str, str]:
     """Split a pattern with a slash before its first wildcard.
 
     Git compares the text before it literally and matches the rest alone, so that `a/b**/c` reads
-    `**/` at the start of that rest.
-    """
+    `**/` at the start of that rest."""
     special = SPECIAL.search(body)
     cut = special.start() if special else len(body)
     return body[:cut], body[cut:]
@@ -273,8 +270,8 @@ def head_and_rest(body: str) -> tuple[str, str]:
 def covering(body: str, *, directory: bool) -> str:
     """Regex for a pattern without its final slash that matches a path or a directory above it.
 
-    A path is a directory's if it ends with a slash. Raise MalformedError where git never matches.
-    """
+    A path is a directory's if it ends with a slash. Raise MalformedError where git never
+    matches."""
     end = _FOLDER if directory else _COVER
     if "/" not in body:
         tokens = [_STAR if token == _DEEP else token for token in _tokens(body, False)]

@@ -34,8 +34,7 @@ class Scene(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """A title for the status line and the text below it. `wrote` says that files may have
-    changed."""
+    """A title for the status line and the text below it. `wrote` says that files may have changed."""
 
     title: str
     text: str = ""

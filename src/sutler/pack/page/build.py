@@ -292,8 +292,7 @@ def _rows(pack: AnyPack, data: bytes, watch: Watch | None) -> list[FileRow]:
 
 
 def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
-    """Names and reasons of a pack from elsewhere may hold a secret; all are looked at in
-    one go."""
+    """Names and reasons of a pack from elsewhere may hold a secret; all are looked at in one go."""
     clean = cleaner(resolve([]), packed=True)
     texts = [text for row in rows for text in (row.path, row.reason)]
     cleaned = clean("\n".join(texts), "").text.split("\n")

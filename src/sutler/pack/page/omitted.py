@@ -1,5 +1,5 @@
-"""What stayed out of a pack, the nearest to entering first, and the ceiling at which each file would
-enter."""
+"""What stayed out of a pack, the nearest to entering first, and the ceiling at which each file
+would enter."""
 
 from __future__ import annotations
 
