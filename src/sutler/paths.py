@@ -29,7 +29,8 @@ class Span(Struct, frozen=True, gc=False):
 
 
 def parse_relpath(raw: str) -> RelPath:
-    """Turn an untrusted spelling into a RelPath, or refuse it. Purely lexical: nothing is expanded."""
+    """Turn an untrusted spelling into a RelPath, or refuse it. Purely lexical: nothing is
+    expanded."""
     if "\0" in raw:
         raise RefusedError(f"path {quote(raw)} holds a NUL byte", rule="paths are plain names")
     if raw.startswith("/"):

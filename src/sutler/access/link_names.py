@@ -1,4 +1,5 @@
-"""The other names of a file with hard links, from one table of the tree that is kept while it holds.
+"""The other names of a file with hard links, from one table of the tree that is kept while it
+holds.
 
 A walk of the whole tree finds them, which is too much for each read of such a file. The kernel says
 whether the table still holds for one file: its link count and its time of change move with every

@@ -75,8 +75,8 @@ def chances(files: Sequence[Candidate]) -> tuple[tuple[float, ...], ...]:
 
 
 FITS: Mapping[str, float] = {"score": 1.75, "defined": 2.08, "held": 6.0, "title": 4.96}
-"""The coefficients of the model that says whether anything in a tree fits a task; fitted on tasks of
-the tune projects, each posed to its own tree and to a wrong one."""
+"""The coefficients of the model that says whether anything in a tree fits a task; fitted on tasks
+of the tune projects, each posed to its own tree and to a wrong one."""
 _LEAST_FIT = 9.95
 _SHORT = (
     15  # terms: a short goal of a person fits if the tree defines a name of it, or half its words

@@ -2,7 +2,8 @@
 
 Files are offered in the order of their claim. Each takes the best rung of the ladder that still
 fits: the whole text, head and tail, its name in the list of files not shown, or nothing but its
-part in a count. Required text (the opening, the goal, the manifest's frame) is paid for first; if that alone is over the limit, the pack is refused with the figures.
+part in a count. Required text (the opening, the goal, the manifest's frame) is paid for first; if
+that alone is over the limit, the pack is refused with the figures.
 """
 
 from __future__ import annotations
@@ -358,8 +359,9 @@ def fit_whole_text(
     preamble: Preamble,
     spend: Spend = fit_within,
 ) -> WholeText:
-    """Fit by `spend`, render and count. Counts of pieces need not add up to the count of the whole, and the
-    promise is about the whole: while it is over the limit, the weakest claims are dropped."""
+    """Fit by `spend`, render and count. Counts of pieces need not add up to the count of the whole,
+    and the promise is about the whole: while it is over the limit, the weakest claims are
+    dropped."""
     request, count, limit = ledger.request, ledger.count, ledger.limit
     replay = Replay(materials)
     reserve = 0

@@ -249,8 +249,8 @@ def choose(
     standing: Standing | None = None,
 ) -> Selection:
     """Apply the include and exclude globs and the cap. Without scores the order is (claim, users,
-    depth, path); with them a task is known, and what serves it comes first. `pins` maps paths to the
-    reason why they precede every other."""
+    depth, path); with them a task is known, and what serves it comes first. `pins` maps paths to
+    the reason why they precede every other."""
     kept, excluded = _matching(entries, request)
     keys = standing.keys if standing is not None else None
     choices = _claimed(kept, keys) if scores is None else _scored(kept, scores)

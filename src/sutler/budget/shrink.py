@@ -1,4 +1,5 @@
-"""Less of a file: its outline, or its head and its tail with a marker that says how much is missing.
+"""Less of a file: its outline, or its head and its tail with a marker that says how much is
+missing.
 
 The marker is for the reader's eye. Whether a file was cut is said by its section's level, never by
 its text."""

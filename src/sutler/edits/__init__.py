@@ -1,1 +1,2 @@
-"""Changes to files: patch, merge, conflicts, durable replacement, history, rollback and recovery."""
+"""Changes to files: patch, merge, conflicts, durable replacement, history, rollback and
+recovery."""

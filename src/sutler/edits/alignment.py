@@ -119,7 +119,8 @@ class _Search:
         self.cost = max(_root(len(a) + len(b) + 3), _WIDE)
 
     def run(self) -> list[tuple[int, int, int]]:
-        """Runs of lines that belong together: where they begin on both sides and how long they are."""
+        """Runs of lines that belong together: where they begin on both sides and how long they
+        are."""
         a, b, pairs = self.a, self.b, list[tuple[int, int, int]]()
         todo = [_Box(0, len(a), 0, len(b))]
         while todo:
@@ -140,7 +141,8 @@ class _Search:
         return pairs
 
     def _split(self, box: _Box) -> tuple[_Box, _Box] | None:
-        """The box in two at a point on a shortest path, or near one; None when the steps end first."""
+        """The box in two at a point on a shortest path, or near one; None when the steps end
+        first."""
         a0, a1, b0, b1, exact = box
         shift, far, near = self.shift, self.far, self.near
         low, high = a0 - b1 + shift, a1 - b0 + shift

@@ -25,7 +25,8 @@ CUT = " … ({} characters of this line are not shown)"
 def versions_of(
     gate: Gate, plans: Sequence[Plan], calls: Sequence[Call], at: str, reason: str
 ) -> tuple[Version, ...]:
-    """The versions a write records: what each file was, if it was unknown, and what it has become."""
+    """The versions a write records: what each file was, if it was unknown, and what it has
+    become."""
     versions: list[Version] = []
     note = gate.clean(reason, "").text[:300] if reason else ""
     for plan, call in zip(plans, calls, strict=True):

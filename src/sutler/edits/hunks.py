@@ -126,7 +126,8 @@ def _matches(old: list[str], plain: list[str], where: dict[str, list[int]]) -> l
 
 
 def _mismatch(piece: Piece, old: list[str], plain: list[str], stated: int) -> str:
-    """Which line is wrong where the hunk should be: at its stated line, or where most of it fits."""
+    """Which line is wrong where the hunk should be: at its stated line, or where most of it
+    fits."""
     start = (
         stated if piece.first else next((n for n, line in enumerate(plain) if line == old[0]), -1)
     )

@@ -65,7 +65,8 @@ def _imports(clash: Clash) -> list[bytes] | None:
 
 
 def _both_added(clash: Clash) -> list[bytes] | None:
-    """Where the base has nothing, ours comes first and theirs after it, as far apart as they were."""
+    """Where the base has nothing, ours comes first and theirs after it, as far apart as they
+    were."""
     if any(line.strip() for line in clash.base) or not clash.ours or not clash.theirs:
         return None
     mine = {line for line in clash.ours if len(line.strip()) > 3}

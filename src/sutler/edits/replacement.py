@@ -381,7 +381,8 @@ def open_directory(root: Root, directory: str) -> int:
 
 
 def sync_parent(root: Root, path: RelPath) -> None:
-    """Bring the names in the directory of `path` to the disk; a directory that is gone needs none."""
+    """Bring the names in the directory of `path` to the disk; a directory that is gone needs
+    none."""
     with suppress(FileNotFoundError):
         fd = open_directory(root, dirname(path))
         try:

@@ -39,7 +39,8 @@ class Symbol(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Import(Struct, frozen=True, gc=False, array_like=True):
-    """An import as written (whitespace collapsed), and the names of modules or files it asks for."""
+    """An import as written (whitespace collapsed), and the names of modules or files it asks
+    for."""
 
     text: str
     line: int

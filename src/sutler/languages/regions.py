@@ -81,7 +81,8 @@ def _last_blank(start: int, limit: int, lines: Sequence[str]) -> int:
 
 
 def _block_end(start: int, limit: int, lines: Sequence[str]) -> int:
-    """Where to cut a function: at the blank line before the least indented line, the last of them."""
+    """Where to cut a function: at the blank line before the least indented line, the last of
+    them."""
     best, depth = start + limit - 1, 1_000
     for line in range(start + limit - 1, start + limit // 2, -1):
         if not lines[line - 1].strip() and line < len(lines) and lines[line].strip():

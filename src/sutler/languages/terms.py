@@ -67,7 +67,8 @@ def _term(part: str) -> str:
 
 @lru_cache(maxsize=1 << 18)
 def split(identifier: str) -> tuple[str, ...]:
-    """The terms of one identifier or word: stemmed parts, and the whole of it when it has several."""
+    """The terms of one identifier or word: stemmed parts, and the whole of it when it has
+    several."""
     if len(identifier) > _MAX_WORD:
         return ()
     if identifier.islower() and identifier.isalpha() and identifier.isascii():

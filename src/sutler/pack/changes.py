@@ -45,7 +45,8 @@ class Changes(Struct, frozen=True):
     lines: Mapping[str, tuple[int, ...]] = {}
 
     def task(self) -> str:
-        """What to rank the rest for when no goal is given: what has to do with the changed files."""
+        """What to rank the rest for when no goal is given: what has to do with the changed
+        files."""
         return "".join(f"`{path}`\n" for path in self.paths[:40])
 
 
@@ -138,7 +139,8 @@ def _first(message: str) -> str:
 
 
 def _relevant(found: Sequence[Change], snapshot: Snapshot) -> list[Change]:
-    """Without what the scan leaves out: a file that may not leave may not leave as a diff either."""
+    """Without what the scan leaves out: a file that may not leave may not leave as a diff
+    either."""
     kept_out = {item.path for item in snapshot.excluded}
     pruned = tuple(item.path for item in snapshot.excluded if item.path.endswith("/"))
     return [

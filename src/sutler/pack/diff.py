@@ -68,7 +68,8 @@ _UNNAMED = _Seen("", note="no room for its name, or gone")
 
 
 def diff_packs(before: AnyPack, after: AnyPack) -> PackDiff:
-    """What entered, left, changed level or text from `before` to `after`, and why. Sorted by path."""
+    """What entered, left, changed level or text from `before` to `after`, and why. Sorted by
+    path."""
     old, new = _files(before), _files(after)
     unseen, gone = _unseen(before), _unseen(after)
     groups: dict[str, list[PackChange]] = {"entered": [], "left": [], "level": [], "content": []}

@@ -1,4 +1,5 @@
-"""Load files: bytes, text, clean text, or the reason why a file stays out. Each file is read once."""
+"""Load files: bytes, text, clean text, or the reason why a file stays out. Each file is read
+once."""
 
 from __future__ import annotations
 

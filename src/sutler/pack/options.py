@@ -1,4 +1,5 @@
-"""What a call may set; apart from the project, because a program that gives none need not load it."""
+"""What a call may set; apart from the project, because a program that gives none need not load
+it."""
 
 from __future__ import annotations
 

@@ -116,7 +116,8 @@ class Packing:
         return PackRun(self.project, self.request, self._ask, count_tokens=self._count_tokens)
 
     def _started(self) -> PackRun:
-        """A new run, since a pack may be read more than once and the tree may have changed between."""
+        """A new run, since a pack may be read more than once and the tree may have changed
+        between."""
         self._run = run = self._new_run()
         run.progress, run.watch, run.empty_ok = self.progress, self.watch, self.empty_ok
         return run

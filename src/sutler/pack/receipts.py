@@ -169,7 +169,8 @@ def _now() -> str:
 
 
 def sealed(receipt: Receipt, key: bytes) -> Receipt:
-    """The receipt with its seal: who lacks this installation's key can neither change nor make one."""
+    """The receipt with its seal: who lacks this installation's key can neither change nor make
+    one."""
     return msgspec.structs.replace(receipt, seal=_seal(receipt, key))
 
 

@@ -175,7 +175,8 @@ class Scope:
         return os.path.basename(self.place.root)
 
     def scan(self) -> Snapshot:
-        """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
+        """What is there: entries, exclusions with their rule, problems. Reads names, not
+        contents."""
         snapshot = self.found()
         return masked(snapshot, self.clean(len(snapshot.entries) * PER_FILE))
 
@@ -274,7 +275,8 @@ class Scope:
         return changes_of(self.opened(), snapshot, asked, clean)
 
     def standing(self, classified: Classified) -> Standing:
-        """Which files matter most, by what uses them: the order of a limited pack without a task."""
+        """Which files matter most, by what uses them: the order of a limited pack without a
+        task."""
         root, paths = self.opened(), [entry.path for entry, _ in classified]
 
         def make() -> _Numbered:

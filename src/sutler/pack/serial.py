@@ -119,7 +119,8 @@ def _recognise(plain: Mapping[str, Any]) -> str:
 
 
 def _upgraded(plain: dict[str, Any], name: str) -> dict[str, Any]:
-    """Step by step from the version it was written in to this one. No version at all is version 0."""
+    """Step by step from the version it was written in to this one. No version at all is version
+    0."""
     given = plain.get("schema_version", plain.get("schemaVersion", 0))
     if not isinstance(given, int) or isinstance(given, bool) or given < 0:
         raise _unreadable(f"schema version {given!r} is not a version")

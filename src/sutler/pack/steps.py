@@ -214,7 +214,8 @@ class PackRun:
         return seen
 
     def learn(self, seen: Iterable[list[Seen]]) -> None:
-        """Collect the secrets of the project; without a limit each gets its number now, in order."""
+        """Collect the secrets of the project; without a limit each gets its number now, in
+        order."""
         files = zip(self._looked_at, itertools.chain.from_iterable(seen), strict=True)
         secrets: list[tuple[str, str]] = []
         for choice, file in files:

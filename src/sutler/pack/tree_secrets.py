@@ -170,7 +170,8 @@ class TreeSecrets:
         return self._values
 
     def read(self, snapshot: Snapshot | None, cache: PackCache) -> SharedValues | None:
-        """The values as the tree is now. `snapshot`: the whole tree, if the caller has scanned it."""
+        """The values as the tree is now. `snapshot`: the whole tree, if the caller has scanned
+        it."""
         tree = snapshot or self._found(cache)
         self._secrets = dict(self.outside((), tree, cache))
         self._at = time.monotonic()

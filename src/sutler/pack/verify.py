@@ -56,7 +56,8 @@ def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackC
 
 
 def pack_id_of(data: bytes, pack: AnyPack) -> str:
-    """A rendered pack ends with its digest, which reading it has proved; a document's is derived."""
+    """A rendered pack ends with its digest, which reading it has proved; a document's is
+    derived."""
     if not isinstance(pack, Pack):
         return document_id(pack)
     found = re.findall(rb'"digest"\s*:\s*"([0-9a-f]{64})"', data[-4_096:])

@@ -21,7 +21,10 @@ from sutler.scan.snapshot import FileCategory, FileEntry, FileFacts, FileType, I
 
 # Compiled on first use: most projects meet only some of these.
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
-_HINT = "auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|queries|permission|rbac|acl"
+_HINT = (
+    "auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|queries|permission"
+    "|rbac|acl"
+)
 _API_WORD = (
     r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?"
     r"apis?(?:server|views?|router|gateway)?$"

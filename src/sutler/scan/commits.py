@@ -58,7 +58,8 @@ class Commit(Struct, frozen=True, gc=False, array_like=True):
 
 
 class History(Struct, frozen=True):
-    """The last commits of a project, newest first. Age is the position, so that no clock decides."""
+    """The last commits of a project, newest first. Age is the position, so that no clock
+    decides."""
 
     commits: tuple[Commit, ...] = ()
 
@@ -126,7 +127,8 @@ def _commit(record: bytes) -> Commit:
 
 
 def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
-    """Those that are UTF-8: what is known of commits is kept as text, and no task names the others."""
+    """Those that are UTF-8: what is known of commits is kept as text, and no task names the
+    others."""
     for path in paths:
         try:
             yield path.decode()

@@ -24,7 +24,8 @@ class _Entries(Struct, frozen=True, gc=False):
 
 
 def read_tracked(repository: Repository, settings: dict[str, str]) -> Tracked | Problem:
-    """What is tracked; a Problem when the index cannot be read, and then nothing counts as tracked."""
+    """What is tracked; a Problem when the index cannot be read, and then nothing counts as
+    tracked."""
     width = 32 if settings.get("extensions.objectformat", "").lower() == "sha256" else 20
     path = os.path.join(repository.git_dir, "index")
     if not os.path.lexists(path):
@@ -125,7 +126,8 @@ def _extension(data: bytes, at: int, width: int, wanted: bytes) -> bytes | None:
 
 
 def _bits(data: bytes, at: int, limit: int) -> set[int]:
-    """The positions set in an EWAH bitmap: runs of equal words, then literal words, 64 bits each."""
+    """The positions set in an EWAH bitmap: runs of equal words, then literal words, 64 bits
+    each."""
     if len(data) < at + 8:
         return set()
     words = int.from_bytes(data[at + 4 : at + 8], "big")

@@ -256,7 +256,8 @@ def _open(fd: int, name: str) -> int:
 
 
 class Node:
-    """The rules that hold in one directory. One without rules of its own shares its parent's node."""
+    """The rules that hold in one directory. One without rules of its own shares its parent's
+    node."""
 
     __slots__ = ("_quiet", "ai", "directories", "families", "files", "live")
 

@@ -6,7 +6,8 @@ from sutler.scan.snapshot import FileCategory
 
 DEPENDENCY_DIRS = frozenset(
     """
-    node_modules vendor vendors .venv venv env __pypackages__ bower_components jspm_packages site-packages
+    node_modules vendor vendors .venv venv env __pypackages__ bower_components jspm_packages
+    site-packages
     pods carthage third_party thirdparty third-party vendored _vendor extern external externals
     external-crates deps
     cextern
@@ -27,7 +28,9 @@ TEST_HINT = r"test|spec|suite|cest|\.cy\.|it\.|karma"
 """A name without any of these is no test in any language: most names are asked no more."""
 SPEC_DIRS = frozenset("spec specs".split())
 DOC_DIRS = frozenset(
-    "doc docs documentation man manual wiki website site changelog changelogs news releasenotes".split()
+    """
+    doc docs documentation man manual wiki website site changelog changelogs news releasenotes
+    """.split()
 )
 EXAMPLE_DIRS = frozenset(
     """

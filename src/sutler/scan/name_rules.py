@@ -28,10 +28,11 @@ CERTAIN: Final = (
     "*.pem", "*.key", "*.crt", "*.p12", ".env*", "*.keystore",
     # Seed 004's list ends here. These are private keys, key stores, password files and the
     # configuration of tools that keep a login, by their usual names.
-    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".htpasswd",
-    "*.kdbx", "*.pfx", "*.jks", "*.ppk", "*.env", "*.p8", "*.gpg", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud",
-    ".my.cnf", ".pypirc", ".dockercfg", "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml", "*.secret",
-    "*.secrets", "*.token", "*.tfstate", "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass",
+    ".git-credentials", ".htpasswd", "*.kdbx", "*.pfx", "*.jks", "*.ppk", "*.env", "*.p8",
+    "*.gpg", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".my.cnf", ".pypirc", ".dockercfg",
+    "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml", "*.secret", "*.secrets", "*.token",
+    "*.tfstate", "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
 )  # fmt: skip
 
 IN_FOLDER: Final = {"config.json": ".docker", "config": ".kube"}
@@ -107,7 +108,8 @@ def resembles(name: str) -> bool:
 
 
 def credential(path: str, *, directory: bool = False, strict: bool = False) -> Rule | None:
-    """The rule by which a path is a credential, or None. Whether the path exists does not matter."""
+    """The rule by which a path is a credential, or None. Whether the path exists does not
+    matter."""
     above, _, name = path.rpartition("/")
     rule, guard = _folders(above) if above else (None, "")
     if rule is not None:
@@ -165,9 +167,9 @@ INSTALLED: Final = frozenset(
 """Folders that only tools fill: what git tracks there is a copy too."""
 
 VENDORED: Final = frozenset((
-    "modules.txt", "autoload.php", "pyvenv.cfg", "package.json", "composer.json", "bower.json", "cargo.toml",
-    "go.mod", "setup.py", "pyproject.toml", ".cargo-checksum.json", "cachedir.tag", "license", "license.txt",
-    "license.md", "licence", "copying",
+    "modules.txt", "autoload.php", "pyvenv.cfg", "package.json", "composer.json", "bower.json",
+    "cargo.toml", "go.mod", "setup.py", "pyproject.toml", ".cargo-checksum.json", "cachedir.tag",
+    "license", "license.txt", "license.md", "licence", "copying",
 ))  # fmt: skip
 """Names in a dependency folder that mark a copy of another project."""
 

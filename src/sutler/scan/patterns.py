@@ -1,4 +1,5 @@
-"""The patterns of ignore files, exactly git's: one line, and a list in which the last match wins."""
+"""The patterns of ignore files, exactly git's: one line, and a list in which the last match
+wins."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ CONFIG_LIMIT = 1_000_000
 
 
 class Place(Struct, frozen=True):
-    """A root directory and the files and folders named below it; none named means the whole root."""
+    """A root directory and the files and folders named below it; none named means the whole
+    root."""
 
     root: str
     named: tuple[RelPath, ...] = ()

@@ -72,7 +72,8 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def parse_xml(text: str) -> Element:
-    """The root element. Entity declarations are refused: no manifest needs them, every bomb does."""
+    """The root element. Entity declarations are refused: no manifest needs them, every bomb
+    does."""
     import xml.etree.ElementTree as ElementTree
 
     text = _bounded(text, MAX_CHARS)

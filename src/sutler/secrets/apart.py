@@ -70,7 +70,8 @@ def _tells(name: str) -> bool:
 
 
 def _names(text: str, start: int, stop: int) -> Iterator[str]:
-    """What names the value in [start, stop): siblings in the same object, then the object itself."""
+    """What names the value in [start, stop): siblings in the same object, then the object
+    itself."""
     before, after = text[max(0, start - _BACK) : start], text[stop : stop + _AHEAD]
     if before.rfind("<") > before.rfind(">"):
         tag = before[before.rfind("<") :] + "\n" + after.partition(">")[0]

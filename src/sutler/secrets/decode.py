@@ -1,6 +1,7 @@
 """One level of decoding: a secret in base64, percent-encoding or \\u escapes is still a secret.
 
-A run that decodes to readable text is searched like any other text; when that finds something, the whole run goes.
+A run that decodes to readable text is searched like any other text; when that finds something, the
+whole run goes.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ def is_harmless(value: str) -> bool:
 
 
 def _is_algorithm(value: str) -> bool:
-    """`aes-256-cbc`, `AES/CBC/PKCS5Padding`, `scram-sha-256`: words of ciphers and short numbers."""
+    """`aes-256-cbc`, `AES/CBC/PKCS5Padding`, `scram-sha-256`: words of ciphers and short
+    numbers."""
     pieces = _PIECE.findall(value) if len(value) <= 40 else []
     named = [piece for piece in pieces if piece.isalpha()]
     return bool(named) and all(

@@ -60,8 +60,8 @@ _SELECTABLE = "[0-9#*\u2100-\u2bff\u3000-\u303f]"
 
 
 def visible(text: str, raw: bytes = b"") -> Visible:
-    """`text` with every hidden character spelled out. Text that has none is returned as it is. `raw`
-    is the text in UTF-8 where the caller has it already.
+    """`text` with every hidden character spelled out. Text that has none is returned as it is.
+    `raw` is the text in UTF-8 where the caller has it already.
     """
     if not _may_hide(text, raw):
         return Visible(text)

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 _SCOPES: dict[str, DependencyType] = {"test": "dev", "provided": "peer", "system": "peer"}
 _FRAMEWORKS = (
-    ("junit-jupiter", "junit5"), ("junit.jupiter", "junit5"), ("kotest", "kotest"), ("spock", "spock"),
-    ("testng", "testng"), ("scalatest", "scalatest"), ("munit", "munit"), ("junit:junit", "junit4"), ("kotlin-test", "kotlin-test"), ("junit", "junit"),
+    ("junit-jupiter", "junit5"), ("junit.jupiter", "junit5"), ("kotest", "kotest"),
+    ("spock", "spock"), ("testng", "testng"), ("scalatest", "scalatest"), ("munit", "munit"),
+    ("junit:junit", "junit4"), ("kotlin-test", "kotlin-test"), ("junit", "junit"),
 )  # fmt: skip
 
 

@@ -226,7 +226,8 @@ def read_description(path: str, text: str, tree: Tree) -> Found:
     """DESCRIPTION of an R package."""
     fields = dict(re.findall(r"(?m)^([A-Z][\w@/]*):[ \t]*((?:.*\n?)(?:[ \t]+.*\n?)*)", tame(text)))
     kinds: tuple[tuple[str, DependencyType], ...] = (
-        ("Imports", "runtime"), ("Depends", "runtime"), ("LinkingTo", "runtime"), ("Suggests", "peer"),
+        ("Imports", "runtime"), ("Depends", "runtime"), ("LinkingTo", "runtime"),
+        ("Suggests", "peer"),
     )  # fmt: skip
     found = [
         dependency(match[1], match[2] or "", kind)

@@ -1,4 +1,5 @@
-"""`sutler log`, `verify`, `approve`, `deny` and `stats`: what was done at the door, and what waits."""
+"""`sutler log`, `verify`, `approve`, `deny` and `stats`: what was done at the door, and what
+waits."""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         f"{entry.seq:>7}  {entry.at[:19]}  {entry.caller:<14.14} {entry.tool:<16.16} "
         f"{entry.phase:<7}"
         f" {'ok    ' if entry.success else 'failed' if entry.phase == 'done' else entry.verdict:<6}"
-        f" {entry.path}{'' if entry.verdict == 'allow' and entry.success else f'  ({entry.rule})'}\n"
+        f" {entry.path}"
+        f"{'' if entry.verdict == 'allow' and entry.success else f'  ({entry.rule})'}\n"
         for entry in entries
     )
     return answer(console, {"rows": entries}, text)

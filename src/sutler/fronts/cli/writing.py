@@ -36,8 +36,8 @@ def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
 
 
 def _text(name: str) -> str:
-    """A file the user names, or stdin; bytes that are not UTF-8 are refused, since their encoding is
-    unknown.
+    """A file the user names, or stdin; bytes that are not UTF-8 are refused, since their encoding
+    is unknown.
     """
     try:
         if name == "-":

@@ -34,7 +34,8 @@ class Scene(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """A title for the status line and the text below it. `wrote` says that files may have changed."""
+    """A title for the status line and the text below it. `wrote` says that files may have
+    changed."""
 
     title: str
     text: str = ""
@@ -104,7 +105,8 @@ def reading_reply(result: object) -> Reply:
     assert isinstance(result, Reading)  # noqa: S101  # the table of tools says so
     secrets = f", {result.redactions:,} secrets redacted" if result.redactions else ""
     more = ", more below: /open PATH:A-B" if result.next else ""
-    title = f"{result.path}:{result.first}-{result.last} of {result.total or 'many'} lines{secrets}{more}"
+    lines = f"{result.first}-{result.last} of {result.total or 'many'} lines"
+    title = f"{result.path}:{lines}{secrets}{more}"
     return Reply(title, "\n".join([*result.notes, result.text]) if result.notes else result.text)
 
 

@@ -173,7 +173,8 @@ class Plan:
         return rows
 
     def found(self, word: str) -> list[Row]:
-        """The files whose path holds the word, or matches it as a glob, below their open folders."""
+        """The files whose path holds the word, or matches it as a glob, below their open
+        folders."""
         hits = self.hits(word)[:MOST_FOUND]
         folders = {folder for path in hits for folder in _above(path) if folder}
         paths = sorted([*hits, *folders], key=lambda path: path.split("/"))

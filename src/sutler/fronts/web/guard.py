@@ -65,7 +65,8 @@ class Keys:
 
 
 def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, str] | None:
-    """Why a request may not even show its key: another name, another origin, another site's doing."""
+    """Why a request may not even show its key: another name, another origin, another site's
+    doing."""
     if headers.get("host") != keys.host:
         return 421, "this server answers to its own address only\n"
     origin = headers.get("origin")
@@ -79,7 +80,8 @@ def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, s
 
 
 class Guard:
-    """Stands before the application; adds the headers that keep a browser strict to every answer."""
+    """Stands before the application; adds the headers that keep a browser strict to every
+    answer."""
 
     def __init__(self, app: App, keys: Keys) -> None:
         self._app = app

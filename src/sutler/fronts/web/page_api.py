@@ -48,7 +48,8 @@ class Settled(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PageApi:
-    """One project, looked at by one person. Packs are made one at a time: each may take all cores."""
+    """One project, looked at by one person. Packs are made one at a time: each may take all
+    cores."""
 
     def __init__(self, project: Project, goal: str, environ: Mapping[str, str]) -> None:
         self._project = project

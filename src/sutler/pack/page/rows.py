@@ -158,7 +158,8 @@ def excerpt_of(text: str) -> str:
 
 
 class Part(Struct, frozen=True):
-    """One shown file of any pack, before it is weighed. `weighed` is all that it adds to the pack."""
+    """One shown file of any pack, before it is weighed. `weighed` is all that it adds to the
+    pack."""
 
     path: RelPath
     level: str

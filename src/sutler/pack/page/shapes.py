@@ -28,7 +28,8 @@ ChangeKind = Literal["entered", "left", "level", "content"]
 
 
 class Measure(Struct, frozen=True):
-    """One way to weigh the pack. The rows' costs and `frame` (what is no file's) add up to `total`."""
+    """One way to weigh the pack. The rows' costs and `frame` (what is no file's) add up to
+    `total`."""
 
     name: str
     total: int
