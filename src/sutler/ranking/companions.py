@@ -139,8 +139,11 @@ def _changelog(reader: Reader, past: Past, places: Mapping[int, int]) -> Compani
         if "source" in kinds:
             total += 1
             logs.update({log for number in touched if (log := _log(past.paths[number]))})
-    present = {_log(doc.path) for doc in reader.docs.values()}
-    rows = [(-count, log) for log, count in logs.items() if log in present]
+    rows = [
+        (-count, log)
+        for log, count in logs.items()
+        if any(doc.path.startswith(log) for doc in reader.docs.values())
+    ]
     if not rows or -min(rows)[0] < max(_LEAST, _HABIT * total):
         return None
     share = -min(rows)[0] / total
@@ -164,7 +167,7 @@ _CODE = (".py", ".js", ".ts", ".go", ".rs", ".java", ".c", ".h", ".rb", ".php", 
 
 
 def _plain(name: str) -> str:
-    return "".join(char for char in name.lower() if char.isalpha())
+    return name.lower().replace("-", "").replace("_", "").replace(".", "")
 
 
 MOST_HOLDERS = 40

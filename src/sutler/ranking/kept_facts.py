@@ -7,6 +7,7 @@ what the present query needs.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -145,7 +146,7 @@ def _in_workers(batches: Iterator[Batch]) -> Iterator[list[bytes]]:
     from concurrent.futures.process import BrokenProcessPool
 
     workers = cores()
-    pool = ProcessPoolExecutor(workers)
+    pool = ProcessPoolExecutor(workers, initializer=gc.disable)  # a parse leaves no cycles
     waiting: deque[tuple[Batch, Future[list[bytes]]]] = deque()
     try:
         for batch in batches:
