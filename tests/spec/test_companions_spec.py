@@ -60,35 +60,23 @@ def pack_of(shop: Path, **options: object) -> Pack:
 def test_the_manifest_names_companions_that_are_not_shown(shop: Path, format: str) -> None:
     pack = pack_of(shop, format=format)
     assert pack.listing.companions == (
+        "tests/test_ledger.py:4-7: test of shop/ledger.py",
         "shop/rates.py: changed with shop/ledger.py in 6 of its 6 commits",
         "CHANGELOG.md: changelog, touched by 67 % of commits to the source",
     )
 
 
-def test_the_test_of_the_best_file_has_a_share(shop: Path) -> None:
-    """Its best region, if that costs little; the file is not shown whole for it."""
-    sections = {str(section.path): section for section in pack_of(shop).sections}
-    assert list(sections) == ["shop/ledger.py", "tests/test_ledger.py"]
-    shown = sections["tests/test_ledger.py"]
-    assert "def test_a_refund" in shown.body.text
-    assert "test_entry_7" not in shown.body.text
-    assert shown.reason.startswith("test")
-
-
-def test_a_test_that_is_too_long_is_only_named(shop: Path) -> None:
-    body = "    assert refund_order(None) is None\n" * 200
-    path = shop / "tests/test_ledger.py"
-    path.write_text(f"from shop.ledger import refund_order\n\n\ndef test_a_refund():\n{body}")
-    pack = pack_of(shop)
+def test_the_list_keeps_its_share_of_a_small_budget(shop: Path) -> None:
+    """It is paid for before the regions."""
+    pack = pack_of(shop, max_tokens=700)
     assert [section.path for section in pack.sections] == ["shop/ledger.py"]
-    assert "tests/test_ledger.py: test of shop/ledger.py" in pack.listing.companions
+    assert pack.listing.companions[0] == "tests/test_ledger.py:4-7: test of shop/ledger.py"
 
 
 def test_without_a_history_only_the_test_is_a_companion(shop: Path) -> None:
     subprocess.run(["rm", "-rf", ".git"], cwd=shop, check=True, timeout=60)
     pack = pack_of(shop)
-    assert pack.listing.companions == ()
-    assert pack.sections[1].path == "tests/test_ledger.py"
+    assert pack.listing.companions == ("tests/test_ledger.py:4-7: test of shop/ledger.py",)
 
 
 def test_an_abstaining_pack_has_no_companions(shop: Path) -> None:
@@ -100,7 +88,7 @@ def test_an_abstaining_pack_has_no_companions(shop: Path) -> None:
 
 def test_rank_lists_companions_apart(shop: Path, sutler: Sutler) -> None:
     text = sutler("rank", GOAL, cwd=shop).text
-    assert "\nalso           tests/test_ledger.py: test of shop/ledger.py\n" in text
+    assert "\nalso           tests/test_ledger.py:4-7: test of shop/ledger.py\n" in text
     body = json.loads(sutler("rank", GOAL, "--json", cwd=shop).out)
     assert [one["path"] for one in body["companions"]] == [
         "tests/test_ledger.py",
@@ -110,4 +98,7 @@ def test_rank_lists_companions_apart(shop: Path, sutler: Sutler) -> None:
 
 
 def test_the_summary_names_them(shop: Path, sutler: Sutler) -> None:
-    assert "also  shop/rates.py: changed with" in sutler("pack", "--goal", GOAL, cwd=shop).err
+    assert (
+        "also  tests/test_ledger.py:4-7: test of shop/ledger.py"
+        in sutler("pack", "--goal", GOAL, cwd=shop).err
+    )

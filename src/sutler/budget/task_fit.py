@@ -37,10 +37,6 @@ them."""
 NEXT = 5
 """Regions after the stop that a pack names."""
 
-TEST_SHARE, LEAST_TEST = 10, 100
-"""A region of the best file's test may cost a tenth of the regions that the stop rule chose, or
-this much."""
-
 REVIEWED = 1_500
 """Tokens that a review has for functions beyond the diff; four times as many characters."""
 _CONTEXT = 3  # unchanged lines that a diff shows around a change
@@ -101,8 +97,6 @@ def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
     changed lines, the best ranked."""
     by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.pinned}
     paths = [*ranking.changed, *(file.path for file in ranking.ranked[:CANDIDATES])]
-    # Not earlier: the place of a file counts for its probability.
-    paths[VARIETY - 1 : VARIETY - 1] = [one.path for one in ranking.companions if one.test]
     ranked = [by_path[path] for path in dict.fromkeys(paths) if path in by_path]
     return [*(choice for choice in choices if choice.pinned), *ranked]
 
@@ -146,8 +140,6 @@ def fit_task(
 def _files(ranking: Ranking) -> dict[str, Ranked]:
     """The ranked files by path. The task points at the lines that changed, too."""
     files = {file.path: file for file in ranking.ranked}
-    for companion in ranking.companions:
-        files.setdefault(companion.path, Ranked(companion.path, 0.0))
     for path, lines in ranking.changed.items():
         file = files.get(path, Ranked(path, 0.0))
         files[path] = replace(file, lines=tuple(sorted({*file.lines, *lines})))
@@ -190,7 +182,6 @@ def _shared_out(
         stated = _stated(stop, following, ranking.companions)
         room = limit - ledger.reserve(stated)
         order = list(dict.fromkeys([*changed, *_real(stop, offers)]))
-        order[1:1] = _of_test(order, offers, ranking)
         grants = fit_below(offers, order, room, measure, prices)
         entered = {grant.path for grant in grants}
         stated = _stated(
@@ -254,24 +245,6 @@ def _shows(grants: Sequence[Grant], path: str, region: Region) -> bool:
                 span.start <= region.start and region.end <= span.end for span in grant.spans
             )
     return False
-
-
-def _of_test(
-    order: Sequence[tuple[int, int]], offers: Sequence[Offer], ranking: Ranking
-) -> list[tuple[int, int]]:
-    """The best region of the best file's test, where the stop rule chose none of it and it is
-    small."""
-    paths = {companion.path for companion in ranking.companions if companion.test}
-    chosen = {i for i, _ in order}
-    room = max(LEAST_TEST, sum(offers[i].prices[j] for i, j in order) // TEST_SHARE)
-    rows = [
-        (-offer.scores[j], i, j)
-        for i, offer in enumerate(offers)
-        if offer.path in paths and i not in chosen
-        for j, region in enumerate(offer.regions)
-        if region.kind == "function" and offer.scores[j] > 0 and offer.prices[j] <= room
-    ]
-    return [(i, j) for _, i, j in sorted(rows)[:1]]
 
 
 def _stated(

@@ -317,8 +317,6 @@ class Scope:
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:2])) for one in ranking.ranked}
-            for companion in ranking.companions:
-                scores.setdefault(companion.path, (0.0, companion.reason))
         pins = None
         if changed:
             since = f"changed since {changed.since}"

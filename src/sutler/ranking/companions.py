@@ -16,7 +16,7 @@ from sutler.ranking.history import Past
 from sutler.ranking.index import Doc
 from sutler.ranking.query import Query
 from sutler.ranking.reader import Reader
-from sutler.ranking.region_worth import held_by
+from sutler.ranking.region_worth import density, held_by, lens_of, lexical
 from sutler.ranking.resolution import Links
 from sutler.ranking.score import Ranked, query_of
 from sutler.ranking.signals import bare_stem, idf
@@ -38,10 +38,10 @@ class Companion(Struct, frozen=True):
 
     path: str
     reason: str
-    test: bool = False
+    lines: str = ""  # of a test: where it holds the most of the task's words
 
     def __str__(self) -> str:
-        return f"{quote(self.path)}: {self.reason}"
+        return f"{quote(self.path)}{self.lines and ':'}{self.lines}: {self.reason}"
 
 
 def companions_of(
@@ -68,19 +68,28 @@ def _test(best: int, query: Query, reader: Reader) -> Companion | None:
     links, name = Links(reader), quote(reader.docs[best].path)
     own = own_tests(best, reader, links)
     rows = nlargest(_TESTS, ((worth, -doc) for doc, worth in _worths(query, reader).items()))
-    rated: list[tuple[float, str, str]] = []
+    rated: list[tuple[float, int, str]] = []
     for worth, negative in rows:
-        path = reader.docs[-negative].path
         if -negative in own:
-            rated.append((_OWN * worth, path, f"test of {name}"))
+            rated.append((_OWN * worth, negative, f"test of {name}"))
         elif best in links.imported(-negative):
-            rated.append((_IMPORTING * worth, path, f"test that imports {name}"))
+            rated.append((_IMPORTING * worth, negative, f"test that imports {name}"))
         else:
-            rated.append((worth, path, "test with the most words of the task"))
+            rated.append((worth, negative, "test with the most words of the task"))
     if rated:
-        _, path, reason = max(rated)
-        return Companion(path, reason, True)
-    return Companion(reader.docs[own[0]].path, f"test of {name}", True) if own else None
+        _, number, reason = max(rated)
+        return Companion(reader.docs[-number].path, reason, _place(-number, query, reader))
+    return Companion(reader.docs[own[0]].path, f"test of {name}") if own else None
+
+
+def _place(number: int, query: Query, reader: Reader) -> str:
+    """The function of a test that holds the most of the task's words."""
+    total = len(reader.docs)
+    worth = {term: w * idf(len(reader.postings(term)), total) for term, w in query.terms.items()}
+    lens = lens_of(query, worth)
+    regions = [region for region in reader.regions(number) if region.kind == "function"]
+    best = max(regions, key=lambda region: density(region, lens), default=None)
+    return f"{best.start}-{best.end}" if best is not None and lexical(best, lens) else ""
 
 
 def _worths(query: Query, reader: Reader) -> dict[int, float]:
