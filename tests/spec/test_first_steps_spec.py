@@ -171,6 +171,13 @@ def test_the_summary_fits_the_width(plant: Plant, columns: int) -> None:
     assert ("…" in done.stderr) == (columns < 160)
 
 
+def test_a_first_pack_into_the_project_counts_only_the_project(plant: Plant) -> None:
+    """Not the file that is being written, which has a temporary name beside the others."""
+    folder = plant(TREE)
+    assert "packed  2 of 2 files" in run(folder, "pack", "-o", "pack.md").stderr
+    assert "packed  2 of 3 files" in run(folder, "pack", "-o", "pack.md").stderr
+
+
 def test_problems_are_named(plant: Plant) -> None:
     folder = plant({**TREE, "latin.txt": b"\x81\x8d\x8f\xff\n" * 3})
     done = run(folder, "pack", "--mode", "ignore", "-o", "/dev/null")

@@ -312,8 +312,8 @@ class Scope:
         """The files that enter, in the order of their claim; what this run writes stays out."""
         ours = [entry for entry, _ in classified if self.ours(entry.path)]
         if ours:
-            written = {entry.path for entry in ours}  # many, if our own cache lies in the project
-            classified = [pair for pair in classified if pair[0].path not in written]
+            paths = {entry.path for entry in ours}  # many, if our own cache lies in the project
+            classified = [pair for pair in classified if pair[0].path not in paths]
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:2])) for one in ranking.ranked}
@@ -328,10 +328,12 @@ class Scope:
         if changed and changed.texts:
             texts = tuple(material.choice for material in changed.texts)
             selection = replace(selection, choices=texts + selection.choices)
-        if not ours:
+        # A file that is being written is no part of the project; it has this name for a moment.
+        written = [entry.path for entry in ours if not entry.path.endswith(TEMPORARY)]
+        if not written:
             return selection
         rule = Rule("--output", "written by sutler")
-        out = (*selection.excluded, *(Excluded(e.path, "not_selected", rule) for e in ours))
+        out = (*selection.excluded, *(Excluded(path, "not_selected", rule) for path in written))
         return replace(selection, excluded=tuple(sorted(out, key=lambda item: item.path)))
 
     def ours(self, path: str) -> bool:
