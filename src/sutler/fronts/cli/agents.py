@@ -11,6 +11,7 @@ import sys
 import msgspec
 
 from sutler.errors import SutlerError, UsageError
+from sutler.fronts.cli.arguments import flag, integer, repeated, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, caller
 from sutler.store.records import PROFILES, Approval
@@ -25,16 +26,12 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
         choices=("install", "skill"),
         help="install: add the server to a client's configuration; skill: print the skill file",
     )
-    parser.add_argument(
-        "--root",
-        default=".",
-        metavar="DIR",
-        help="folder of the project (default: the current folder)",
-    )
-    parser.add_argument(
+    value(parser, "--root", "DIR", "folder of the project (default: the current folder)", ".")
+    value(
+        parser,
         "--tools",
-        metavar="NAMES",
-        help="names of the tools to serve, comma-separated, or 'all' (see 'sutler schema tools'); "
+        "NAMES",
+        "names of the tools to serve, comma-separated, or 'all' (see 'sutler schema tools'); "
         "default: list twelve, answer all",
     )
     parser.add_argument(
@@ -43,71 +40,32 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
         default="cloud",
         help="limits on the size of an answer",
     )
-    parser.add_argument(
-        "--max-tokens",
-        type=int,
-        default=25_000,
-        metavar="N",
-        help="maximum tokens in one answer (default 25000)",
-    )
-    parser.add_argument(
-        "--strict-ledger",
-        action="store_true",
-        help="sync the ledger to disk for every read, not only for writes",
-    )
-    parser.add_argument(
+    integer(parser, "--max-tokens", "maximum tokens in one answer (default 25000)", 25_000)
+    flag(parser, "--strict-ledger", "sync the ledger to disk for every read, not only for writes")
+    repeated(
+        parser,
         "--writable",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="files that agents may write without asking, as 'src/**' (repeatable); control "
-        "files ask",
+        "GLOB",
+        "files that agents may write without asking, as 'src/**' (repeatable); control files ask",
     )
-    parser.add_argument(
-        "--log-json", action="store_true", help="log each request to stderr as one line of JSON"
-    )
+    flag(parser, "--log-json", "log each request to stderr as one line of JSON")
     http = parser.add_argument_group("over HTTP")
-    http.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of stdio")
+    flag(http, "--http", "serve Streamable HTTP instead of stdio")
     http.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
     http.add_argument("--port", type=int, default=8377, help="port to bind (default 8377; 0: any)")
-    http.add_argument(
-        "--token-file",
-        default="",
-        metavar="FILE",
-        help="file with the token (default: in the state folder)",
-    )
-    http.add_argument(
-        "--no-token", action="store_true", help="require no token; only on a loopback address"
-    )
-    http.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="accept this Host header too (repeatable)",
-    )
-    http.add_argument(
-        "--allow-origin",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="accept requests from this Origin (repeatable)",
-    )
+    value(http, "--token-file", "FILE", "file with the token (default: in the state folder)", "")
+    flag(http, "--no-token", "require no token; only on a loopback address")
+    repeated(http, "--allow-host", "NAME", "accept this Host header too (repeatable)")
+    repeated(http, "--allow-origin", "URL", "accept requests from this Origin (repeatable)")
     install = parser.add_argument_group("install")
     install.add_argument("--client", choices=CLIENTS, help="client to configure")
     install.add_argument(
         "--name", default="sutler", help="name of the server in the client (default sutler)"
     )
     where = install.add_mutually_exclusive_group()
-    where.add_argument(
-        "--project",
-        action="store_true",
-        help="write the project's configuration file, shared by its users",
-    )
-    where.add_argument("--user", action="store_true", help="write your own configuration file")
-    install.add_argument(
-        "--print", action="store_true", help="print the configuration without writing it"
-    )
+    flag(where, "--project", "write the project's configuration file, shared by its users")
+    flag(where, "--user", "write your own configuration file")
+    flag(install, "--print", "print the configuration without writing it")
 
 
 def run_mcp(args: argparse.Namespace, console: Console) -> int:
@@ -186,9 +144,7 @@ def _install(args: argparse.Namespace, console: Console, root: str) -> int:
 
 
 def configure_call(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "tool", metavar="TOOL", help="name of a tool; 'sutler schema tools' lists them"
-    )
+    value(parser, "tool", "TOOL", "name of a tool; 'sutler schema tools' lists them")
     parser.add_argument(
         "arguments",
         nargs="?",

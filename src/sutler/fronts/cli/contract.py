@@ -10,6 +10,7 @@ import msgspec
 
 from sutler.config import layer_from_table
 from sutler.errors import RefusedError, UsageError
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import read_text
 from sutler.pack.changes import working_changes
@@ -28,9 +29,7 @@ def configure_contract(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", choices=("check",), help="check: compare the change with the contract"
     )
-    parser.add_argument(
-        "task", metavar="TASK", help="a task or contract file, YAML or JSON; '-' is stdin"
-    )
+    value(parser, "task", "TASK", "a task or contract file, YAML or JSON; '-' is stdin")
     change = parser.add_argument_group(
         "change (default: the working tree against git's last commit)"
     )
@@ -40,12 +39,8 @@ def configure_contract(parser: argparse.ArgumentParser) -> None:
     change.add_argument(
         "--new", nargs="+", default=[], metavar="FILE", help="files that are created"
     )
-    change.add_argument(
-        "--stdin",
-        action="store_true",
-        help="read names from stdin, as git diff --name-status prints them",
-    )
-    change.add_argument("--diff", metavar="FILE", help="a unified diff; '-' is stdin")
+    flag(change, "--stdin", "read names from stdin, as git diff --name-status prints them")
+    value(change, "--diff", "FILE", "a unified diff; '-' is stdin")
 
 
 def run_contract(args: argparse.Namespace, console: Console) -> int:

@@ -19,6 +19,7 @@ import msgspec
 
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
+from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
 from sutler.paths import counted, quote
 from sutler.store.records import PROFILES, Approval, Caller, Listing, Reading
@@ -92,9 +93,7 @@ def configure_ls(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "globs", nargs="*", metavar="GLOB", help="only files that match one of these"
     )
-    parser.add_argument(
-        "-l", "--long", action="store_true", help="add size, version, tag and sensitivity"
-    )
+    flag(parser, "-l --long", "add size, version, tag and sensitivity")
     add_profile(parser)
 
 
@@ -121,17 +120,16 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_read(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "path", metavar="PATH[:A-B]", help="a file of this project, or lines A to B of it"
-    )
+    value(parser, "path", "PATH[:A-B]", "a file of this project, or lines A to B of it")
     parser.add_argument(
         "--cursor", default="", help="continue a long answer: 'next' of the previous answer"
     )
-    parser.add_argument(
+    value(
+        parser,
         "--known",
-        default="",
-        metavar="VERSION",
-        help="version that you already have; if it is current, no text is printed",
+        "VERSION",
+        "version that you already have; if it is current, no text is printed",
+        "",
     )
     parser.add_argument(
         "--excerpt", type=int, metavar="LINES", help="only beginning and end, at most LINES lines"
@@ -175,17 +173,12 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", metavar="TEXT", help="text to find")
+    value(parser, "query", "TEXT", "text to find")
     parser.add_argument(
         "globs", nargs="*", metavar="GLOB", help="only in files that match one of these"
     )
-    parser.add_argument(
-        "-E",
-        "--regex",
-        action="store_true",
-        help="interpret TEXT as a regular expression (RE2: linear time)",
-    )
-    parser.add_argument("-I", "--ignore-case", action="store_true", help="case-insensitive search")
+    flag(parser, "-E --regex", "interpret TEXT as a regular expression (RE2: linear time)")
+    flag(parser, "-I --ignore-case", "case-insensitive search")
     add_profile(parser)
 
 
@@ -210,14 +203,8 @@ def run_search(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_summarize(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument(
-        "--max-tokens",
-        type=int,
-        default=400,
-        metavar="N",
-        help="maximum tokens of the summary (default 400)",
-    )
+    value(parser, "path", "PATH", "a file of this project")
+    integer(parser, "--max-tokens", "maximum tokens of the summary (default 400)", 400)
     add_profile(parser)
 
 
@@ -228,11 +215,7 @@ def run_summarize(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_session(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--open",
-        action="store_true",
-        help="open a session: refresh the registry, show the entry documents",
-    )
+    flag(parser, "--open", "open a session: refresh the registry, show the entry documents")
     add_profile(parser)
 
 

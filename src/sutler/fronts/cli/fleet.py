@@ -17,6 +17,7 @@ from sutler.fleet import catalogue, dataset, search, workers
 from sutler.fleet.catalogue import Fleet
 from sutler.fleet.queue import STATES, Queue, open_queue
 from sutler.fleet.units import KINDS, units_of, version_of_work
+from sutler.fronts.cli.arguments import integer, value
 from sutler.fronts.cli.console import Console, Progress
 from sutler.paths import quote
 from sutler.store.atomic import write_atomic
@@ -53,12 +54,10 @@ def configure_fleet(parser: argparse.ArgumentParser) -> None:
         default="local",
         help="with run: processes here, workers started elsewhere, or Ray (default local)",
     )
-    parser.add_argument("--ray", default="", metavar="ADDRESS", help="an existing Ray cluster")
-    parser.add_argument(
-        "--max-tokens", type=int, default=16_000, metavar="N", help="with pack: its ceiling"
-    )
-    parser.add_argument("--html", metavar="FILE", help="with status: write it as a page too")
-    parser.add_argument("-k", "--top", type=int, default=20, metavar="N", help="places to show")
+    value(parser, "--ray", "ADDRESS", "an existing Ray cluster", "")
+    integer(parser, "--max-tokens", "with pack: its ceiling", 16_000)
+    value(parser, "--html", "FILE", "with status: write it as a page too")
+    integer(parser, "-k --top", "places to show", 20)
     _limits(parser)
 
 
@@ -68,21 +67,18 @@ def configure_worker(parser: argparse.ArgumentParser) -> None:
 
 
 def _where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--fleet", default=".sutler-fleet", metavar="DIR", help="the fleet's folder"
-    )
-    parser.add_argument(
+    value(parser, "--fleet", "DIR", "the fleet's folder", ".sutler-fleet")
+    value(
+        parser,
         "--store",
-        default=os.environ.get("SUTLER_STORE", ""),
-        metavar="URL",
-        help="PostgreSQL URL of a shared queue (default: SUTLER_STORE)",
+        "URL",
+        "PostgreSQL URL of a shared queue (default: SUTLER_STORE)",
+        os.environ.get("SUTLER_STORE", ""),
     )
 
 
 def _limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--jobs", type=int, default=0, metavar="N", help="processes (default: one for each core)"
-    )
+    integer(parser, "--jobs", "processes (default: one for each core)", 0)
     parser.add_argument(
         "--timeout", type=float, default=900, metavar="SECONDS", help="limit of one unit"
     )

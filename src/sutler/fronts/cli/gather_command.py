@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from sutler.config import Settings
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_target
 from sutler.fronts.cli.goals import add_sending, run_job
@@ -47,14 +48,9 @@ def configure_gather(parser: argparse.ArgumentParser) -> None:
         "prompt", nargs="+", metavar="PROMPT", help="the request and its options; '-' is stdin"
     )
     add_target(parser)
-    parser.add_argument(
-        "--root",
-        default=".",
-        metavar="DIR",
-        help="folder of the project; nothing outside it is read",
-    )
+    value(parser, "--root", "DIR", "folder of the project; nothing outside it is read", ".")
     add_ceiling(parser)
-    parser.add_argument("--rank", action="store_true", help="propose the first files by ranking")
+    flag(parser, "--rank", "propose the first files by ranking")
     parser.add_argument(
         "--compat",
         choices=("context-loader",),
@@ -68,9 +64,7 @@ def configure_gather(parser: argparse.ArgumentParser) -> None:
         dest="shape",
         help="assign: assign lines (default); md, xml, json: a pack of the gathered files",
     )
-    result.add_argument(
-        "--then", metavar="GOAL", help="run GOAL with the gathered files as its context"
-    )
+    value(result, "--then", "GOAL", "run GOAL with the gathered files as its context")
     add_sending(parser)
 
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from sutler.errors import DeniedError, SutlerError, UsageError
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console, folded
 from sutler.fronts.cli.goal_options import GOAL_NAMES, add_compat, add_target
 from sutler.fronts.cli.outgoing_prompt import (
@@ -63,14 +64,12 @@ def configure_goals(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("name", nargs="?", metavar="GOAL").complete = GOAL_NAMES  # type: ignore[attr-defined]  # shtab's way to complete a word
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--local", action="store_true", help="goals of this project only")
+    flag(where, "--local", "goals of this project only")
     where.add_argument(
         "--global", action="store_true", dest="everywhere", help="your own goals only"
     )
-    parser.add_argument("--names", action="store_true", help="list names only, one a line")
-    parser.add_argument(
-        "--draft", metavar="TEXT", help="add: let the model command write the goal for TEXT"
-    )
+    flag(parser, "--names", "list names only, one a line")
+    value(parser, "--draft", "TEXT", "add: let the model command write the goal for TEXT")
     add_compat(parser)
     add_target(parser)
 
@@ -190,10 +189,8 @@ def configure_trust(parser: argparse.ArgumentParser) -> None:
     ).complete = GOAL_NAMES  # type: ignore[attr-defined]  # shtab's way to complete a word
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", dest="show", help="list what is trusted")
-    what.add_argument("--revoke", action="store_true", help="withdraw the trust")
-    what.add_argument(
-        "-y", "--yes", action="store_true", help="grant without a question, as a script needs it"
-    )
+    flag(what, "--revoke", "withdraw the trust")
+    flag(what, "-y --yes", "grant without a question, as a script needs it")
 
 
 def run_trust(args: argparse.Namespace, console: Console) -> int:

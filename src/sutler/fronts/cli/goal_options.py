@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 import sutler.config as config
+from sutler.fronts.cli.arguments import flag, value
 from sutler.goals import send
 from sutler.setting_table import TIERS
 
@@ -58,14 +59,8 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
         dest="recurse_depth",
         help="levels to descend in folders; 0 is the folder itself (default: all)",
     )
-    files.add_argument(
-        "--since", default="", metavar="REV", help="add the files that changed since a revision"
-    )
-    files.add_argument(
-        "--diff",
-        action="store_true",
-        help="add the diff of the working tree against HEAD, or against --since",
-    )
+    value(files, "--since", "REV", "add the files that changed since a revision", "")
+    flag(files, "--diff", "add the diff of the working tree against HEAD, or against --since")
     files.add_argument(
         "--auto-context",
         type=size,
@@ -84,9 +79,7 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
         help="on a problem with a file, strict: stop; flexible: ask; ignore: record it",
     )
     how = parser.add_argument_group("rendering")
-    how.add_argument(
-        "-e", "--explain", action="store_true", help="describe the goal and its parameters"
-    )
+    flag(how, "-e --explain", "describe the goal and its parameters")
     add_compat(how)
     how.add_argument(
         "--script-timeout",
@@ -111,28 +104,28 @@ def add_ceiling(parser: argparse.ArgumentParser) -> None:
     packs.
     """
     group = parser.add_argument_group("ceiling of each prompt (one of them; default: none)")
-    group.add_argument("--max-tokens", metavar="N", help="maximum tokens, exact")
-    group.add_argument("--max-chars", metavar="N", help="maximum characters")
+    value(group, "--max-tokens", "N", "maximum tokens, exact")
+    value(group, "--max-chars", "N", "maximum characters")
     group.add_argument(
         "--tier", choices=tuple(TIERS), help="maximum of 120,000, 60,000 or 25,000 characters"
     )
-    group.add_argument("--counter", metavar="NAME", help="token vocabulary (default o200k_base)")
-    group.add_argument(
-        "--no-redact", action="store_true", help="send secrets as they are; the receipt records it"
-    )
+    value(group, "--counter", "NAME", "token vocabulary (default o200k_base)")
+    flag(group, "--no-redact", "send secrets as they are; the receipt records it")
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model command")
-    group.add_argument(
+    value(
+        group,
         "--command",
-        metavar="LINE",
-        help="command line to run; {{prompt}} stands for the prompt, else it goes to stdin",
+        "LINE",
+        "command line to run; {{prompt}} stands for the prompt, else it goes to stdin",
     )
-    group.add_argument(
+    value(
+        group,
         "--to",
-        metavar="PROFILE",
-        help=f"known model command: {', '.join(send.PROFILES)} (ollama:MODEL), "
+        "PROFILE",
+        f"known model command: {', '.join(send.PROFILES)} (ollama:MODEL), "
         "or a name of [commands] in your config",
     )
     group.add_argument(

@@ -15,6 +15,7 @@ from io import FileIO
 
 from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_compat, add_goal, add_target
 from sutler.fronts.cli.outgoing_prompt import (
@@ -97,18 +98,17 @@ def add_sending(parser: argparse.ArgumentParser) -> None:
     sending.add_argument(
         "--print", action="store_true", dest="show", help="print the prompt instead of sending it"
     )
-    sending.add_argument(
-        "-o", "--output", metavar="FILE", help="keep the answer in FILE while it streams"
-    )
-    sending.add_argument(
+    value(sending, "-o --output", "FILE", "keep the answer in FILE while it streams")
+    flag(
+        sending,
         "--apply",
-        action="store_true",
-        help="apply the answer's files, diffs and edit blocks through the gate, as 'sutler apply'",
+        "apply the answer's files, diffs and edit blocks through the gate, as 'sutler apply'",
     )
-    sending.add_argument(
+    value(
+        sending,
         "--receipt",
-        metavar="FILE",
-        help="write a receipt to FILE: what was sent and where, as JSON, without the text",
+        "FILE",
+        "write a receipt to FILE: what was sent and where, as JSON, without the text",
     )
 
 
@@ -251,9 +251,7 @@ def _explain(job: Job, console: Console) -> int:
 def configure_dry_run(parser: argparse.ArgumentParser) -> None:
     add_goal(parser)
     add_ceiling(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the prompt to FILE instead of stdout"
-    )
+    value(parser, "-o --output", "FILE", "write the prompt to FILE instead of stdout")
 
 
 def run_dry_run(args: argparse.Namespace, console: Console) -> int:

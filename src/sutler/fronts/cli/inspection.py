@@ -12,6 +12,7 @@ import msgspec
 from sutler.errors import RefusedError
 from sutler.formats.tree import DEEPEST
 from sutler.fronts.cli import options
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import following, open_project
 from sutler.pack.project import Project
@@ -28,9 +29,7 @@ from sutler.secrets.cleaner import told, told_all
 def configure_scan(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
-    parser.add_argument(
-        "--excluded", action="store_true", help="list exclusions, with reason and rule"
-    )
+    flag(parser, "--excluded", "list exclusions, with reason and rule")
 
 
 def run_scan(args: argparse.Namespace, console: Console) -> int:
@@ -90,8 +89,8 @@ def configure_tree(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     parser.add_argument("-L", "--levels", type=_levels, metavar="N", help="maximum levels to show")
-    parser.add_argument("--directories", action="store_true", help="show directories only")
-    parser.add_argument("--bars", action="store_true", help="draw each share of the total as a bar")
+    flag(parser, "--directories", "show directories only")
+    flag(parser, "--bars", "draw each share of the total as a bar")
 
 
 def _levels(text: str) -> int:
@@ -195,7 +194,7 @@ def _rows(files: tuple[Shown, ...], totals: dict[str, int], args: argparse.Names
 
 
 def configure_why(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a file or folder of the project")
+    value(parser, "path", "PATH", "a file or folder of the project")
     parser.add_argument(
         "--for",
         dest="door",
@@ -203,11 +202,12 @@ def configure_why(parser: argparse.ArgumentParser) -> None:
         default="pack",
         help="the door to ask: a pack, a goal's files, gather, or an agent's tools (default: pack)",
     )
-    parser.add_argument(
+    value(
+        parser,
         "--goal",
-        default="",
-        metavar="TEXT",
-        help="for a pack with this goal: also its rank, the evidence, and the files before it",
+        "TEXT",
+        "for a pack with this goal: also its rank, the evidence, and the files before it",
+        "",
     )
     options.add_selection(parser)
     options.add_budget(parser)

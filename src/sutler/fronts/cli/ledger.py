@@ -17,6 +17,7 @@ from sutler.access import grants
 from sutler.access.audit import export, verify_export
 from sutler.access.door import Door
 from sutler.errors import DeniedError, SutlerError, UsageError
+from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import answer, confirm, describe, opened
 from sutler.paths import ROOT, quote
@@ -26,32 +27,17 @@ from sutler.tools import open_store
 
 
 def configure_log(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-n", type=int, default=20, metavar="N", help="the newest N rows (default 20)"
-    )
+    integer(parser, "-n", "the newest N rows (default 20)", 20)
     parser.add_argument("--session", default="", help="only rows of this session")
-    parser.add_argument(
-        "--packs", action="store_true", help="list receipts of packs instead of calls"
-    )
-    parser.add_argument(
-        "--export", metavar="FILE", help="write every row as JSON lines ('-': stdout)"
-    )
+    flag(parser, "--packs", "list receipts of packs instead of calls")
+    value(parser, "--export", "FILE", "write every row as JSON lines ('-': stdout)")
     keep = parser.add_argument_group("rotation and retention")
     keep.add_argument(
         "--rotate", type=int, metavar="KEEP", help="archive all but the newest KEEP rows"
     )
-    keep.add_argument(
-        "--keep-versions",
-        type=int,
-        metavar="N",
-        help="drop all but the newest N versions of each file",
-    )
-    keep.add_argument(
-        "--compact", action="store_true", help="free the disk space of dropped rows and versions"
-    )
-    keep.add_argument(
-        "--clear-cache", action="store_true", help="delete summaries and other cached facts"
-    )
+    integer(keep, "--keep-versions", "drop all but the newest N versions of each file")
+    flag(keep, "--compact", "free the disk space of dropped rows and versions")
+    flag(keep, "--clear-cache", "delete summaries and other cached facts")
 
 
 def run_log(args: argparse.Namespace, console: Console) -> int:
@@ -179,17 +165,9 @@ def configure_approve(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="id of the approval; without one, list the pending approvals",
     )
-    parser.add_argument(
-        "--session",
-        action="store_true",
-        help="allow further writes to the file's folder in the same session",
-    )
-    parser.add_argument(
-        "--list", action="store_true", help="list pending approvals and the grants for sessions"
-    )
-    parser.add_argument(
-        "--revoke", metavar="N", help="end a grant by its number in --list, or 'all'"
-    )
+    flag(parser, "--session", "allow further writes to the file's folder in the same session")
+    flag(parser, "--list", "list pending approvals and the grants for sessions")
+    value(parser, "--revoke", "N", "end a grant by its number in --list, or 'all'")
 
 
 def run_approve(args: argparse.Namespace, console: Console) -> int:

@@ -18,6 +18,7 @@ import sutler.config as config
 from sutler.config import Layer, Settings
 from sutler.errors import UsageError
 from sutler.formats import FORMATS
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.cli.console import Console, terminal_width
 from sutler.paths import RelPath, quote, unquote
@@ -69,11 +70,7 @@ def add_paths(parser: argparse.ArgumentParser) -> Group:
         "OWNER/NAME#PULL, "
         "a git URL, or an archive (wheel, sdist, npm tarball, zip)",
     )
-    group.add_argument(
-        "--stdin",
-        action="store_true",
-        help="read more file names from stdin, one per line or NUL-separated",
-    )
+    flag(group, "--stdin", "read more file names from stdin, one per line or NUL-separated")
     return group
 
 
@@ -95,38 +92,23 @@ def add_selection(parser: argparse.ArgumentParser) -> Group:
         metavar="GLOB",
         help="leave out files that match GLOB (repeatable, or separated by commas)",
     )
-    group.add_argument(
-        "-d", "--depth", metavar="N", help="maximum levels to descend; 0: this folder only"
-    )
-    group.add_argument(
-        "--no-hidden", action="store_true", help="leave out names that begin with a dot"
-    )
-    group.add_argument(
-        "--no-default-excludes",
-        action="store_true",
-        help="do not apply the built-in exclusion patterns",
-    )
+    value(group, "-d --depth", "N", "maximum levels to descend; 0: this folder only")
+    flag(group, "--no-hidden", "leave out names that begin with a dot")
+    flag(group, "--no-default-excludes", "do not apply the built-in exclusion patterns")
     group.add_argument(
         "--allow",
         action="append",
         metavar="GLOB",
         help="admit files that a built-in name rule leaves out (repeatable)",
     )
-    group.add_argument(
+    flag(
+        group,
         "--strict-patterns",
-        action="store_true",
-        help="leave out names that resemble credentials, and tracked files in build folders",
+        "leave out names that resemble credentials, and tracked files in build folders",
     )
-    group.add_argument(
-        "--skip-over", metavar="SIZE", help="leave out files above SIZE (default 1MiB; 0: no limit)"
-    )
-    group.add_argument("--max-files", metavar="N", help="maximum number of files")
-    group.add_argument(
-        "--profile",
-        metavar="NAME",
-        default="",
-        help="apply the [profiles.NAME] section of a config file",
-    )
+    value(group, "--skip-over", "SIZE", "leave out files above SIZE (default 1MiB; 0: no limit)")
+    value(group, "--max-files", "N", "maximum number of files")
+    value(group, "--profile", "NAME", "apply the [profiles.NAME] section of a config file", "")
     return group
 
 
@@ -138,19 +120,18 @@ def formats_help() -> str:
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("budget (one of them; default 500,000 bytes)")
-    group.add_argument(
-        "--max-tokens", metavar="N", help="maximum tokens, exact, in the vocabulary of --counter"
-    )
-    group.add_argument("--max-chars", metavar="N", help="maximum characters")
-    group.add_argument("--max-bytes", metavar="N", help="maximum bytes of UTF-8")
+    value(group, "--max-tokens", "N", "maximum tokens, exact, in the vocabulary of --counter")
+    value(group, "--max-chars", "N", "maximum characters")
+    value(group, "--max-bytes", "N", "maximum bytes of UTF-8")
     group.add_argument(
         "--tier", choices=tuple(TIERS), help="maximum of 120,000, 60,000 or 25,000 characters"
     )
-    group.add_argument("--no-budget", action="store_true", help="no limit on the size of the pack")
-    group.add_argument(
+    flag(group, "--no-budget", "no limit on the size of the pack")
+    value(
+        group,
         "--counter",
-        metavar="NAME",
-        help="token vocabulary (default o200k_base); claude-estimate and gemini-estimate are "
+        "NAME",
+        "token vocabulary (default o200k_base); claude-estimate and gemini-estimate are "
         "estimates; or 'none'",
     )
 
@@ -354,12 +335,8 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
             action.required = action.required and action.nargs != "*"
     common = parser.add_argument_group(COMMON)
     common.add_argument("-h", "--help", action="help", help="explain the command and exit")
-    common.add_argument(
-        "--json", action="store_true", help="print a JSON answer with a schema version"
-    )
-    common.add_argument(
-        "-q", "--quiet", action="store_true", help="no notes and no progress on stderr"
-    )
+    flag(common, "--json", "print a JSON answer with a schema version")
+    flag(common, "-q --quiet", "no notes and no progress on stderr")
     common.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr"
     )

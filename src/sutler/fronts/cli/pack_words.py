@@ -14,6 +14,7 @@ import msgspec
 
 from sutler.formats import FORMATS
 from sutler.fronts.cli import options
+from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console, harmless, terminal_width
 from sutler.pack import receipts
 from sutler.pack.project import Project
@@ -194,40 +195,36 @@ _TRANSFORMS = {
 
 def add_pack_options(parser: argparse.ArgumentParser) -> None:
     source = options.add_paths(parser)
-    source.add_argument(
-        "--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)"
-    )
+    value(source, "--task", "FILE", "pack for this task (YAML or JSON; '-' is stdin)")
     chosen = options.add_selection(parser)
-    chosen.add_argument(
+    value(
+        chosen,
         "--goal",
-        metavar="TEXT",
-        help="task by which files are ranked; it is printed at the end of the pack; '-' is stdin",
+        "TEXT",
+        "task by which files are ranked; it is printed at the end of the pack; '-' is stdin",
     )
-    chosen.add_argument(
+    flag(
+        chosen,
         "--fill",
-        action="store_true",
-        help="with --goal: fill the budget; default: stop where more lines would be mostly noise",
+        "with --goal: fill the budget; default: stop where more lines would be mostly noise",
     )
-    chosen.add_argument(
+    value(
+        chosen,
         "--stop",
-        metavar="P",
-        help="with --goal: show regions whose probability of being useful is at least P (0 to 1)",
+        "P",
+        "with --goal: show regions whose probability of being useful is at least P (0 to 1)",
     )
-    chosen.add_argument(
-        "--cite",
-        action="store_true",
-        help="with --goal: print only path:start-end and the reasons, no text",
-    )
-    chosen.add_argument(
+    flag(chosen, "--cite", "with --goal: print only path:start-end and the reasons, no text")
+    flag(
+        chosen,
         "--stable-order",
-        action="store_true",
-        help="with --goal: files by category and path, which prompt caches keep; default: best "
-        "first",
+        "with --goal: files by category and path, which prompt caches keep; default: best first",
     )
-    chosen.add_argument(
+    value(
+        chosen,
         "--since",
-        metavar="REV",
-        help="a review: the diff against REV, the functions that changed, who uses and tests them; "
+        "REV",
+        "a review: the diff against REV, the functions that changed, who uses and tests them; "
         "with --goal also what the goal needs; with --fill the changed files whole",
     )
     chosen.add_argument(
@@ -244,12 +241,8 @@ def add_pack_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
-    out.add_argument(
-        "-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout"
-    )
-    out.add_argument(
-        "--copy", action="store_true", help="copy to the clipboard instead of printing"
-    )
+    value(out, "-o --output", "FILE", "write to FILE, whole or not at all; '-' is stdout")
+    flag(out, "--copy", "copy to the clipboard instead of printing")
     out.add_argument(
         "-f",
         "--format",
@@ -259,9 +252,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "the text for a model; "
         "with --type or --task, json and msgpack are the documents of 'sutler schema'",
     )
-    out.add_argument(
-        "--template", metavar="FILE", help="write the pack through your own template (Tera)"
-    )
+    value(out, "--template", "FILE", "write the pack through your own template (Tera)")
     out.add_argument(
         "--type",
         choices=("auto", "full", "summary"),
@@ -273,32 +264,18 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=SIZE",
         help="a provider's limit for --type auto (repeatable)",
     )
-    out.add_argument(
-        "--diff", action="store_true", help="add the diff against REV (default HEAD), redacted"
-    )
-    out.add_argument(
-        "--log", type=int, default=0, metavar="N", help="add the subjects of the last N commits"
-    )
-    out.add_argument(
-        "-n", "--line-numbers", action="store_true", help="number the lines of each file"
-    )
-    out.add_argument(
-        "--header", metavar="TEXT|FILE", help="a text of yours before the files, redacted"
-    )
-    out.add_argument(
-        "--instructions", metavar="FILE", help="a text of yours behind the files, redacted"
-    )
+    flag(out, "--diff", "add the diff against REV (default HEAD), redacted")
+    integer(out, "--log", "add the subjects of the last N commits", 0)
+    flag(out, "-n --line-numbers", "number the lines of each file")
+    value(out, "--header", "TEXT|FILE", "a text of yours before the files, redacted")
+    value(out, "--instructions", "FILE", "a text of yours behind the files, redacted")
     out.add_argument(
         "--rest",
         dest="rest_level",
         choices=("outline", "list", "none"),
         help="without a goal, files that do not fit whole: outline, list (names) or none",
     )
-    out.add_argument(
-        "--no-condense",
-        action="store_true",
-        help="show notebooks, tables, JSON lines and long literals as they are",
-    )
+    flag(out, "--no-condense", "show notebooks, tables, JSON lines and long literals as they are")
     for name, help in _TRANSFORMS.items():
         out.add_argument(
             f"--{name}", action="append_const", const=name, dest="transforms", help=help
@@ -317,34 +294,26 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         dest="detail",
         help="show every file as its outline; the same as --detail '**=outline'",
     )
-    out.add_argument(
+    value(
+        out,
         "--cut-over",
-        metavar="SIZE",
-        help="show only head and tail of files above SIZE (default 50k; 0: never)",
+        "SIZE",
+        "show only head and tail of files above SIZE (default 50k; 0: never)",
     )
-    out.add_argument(
+    value(
+        out,
         "--split",
-        metavar="SIZE",
-        help="write several packs of at most SIZE each: FILE.1.md, FILE.2.md …; "
+        "SIZE",
+        "write several packs of at most SIZE each: FILE.1.md, FILE.2.md …; "
         "lifts the default budget",
     )
-    out.add_argument(
-        "--report",
-        metavar="FILE",
-        help="write a report of the pack to FILE: one HTML page, no network",
-    )
-    out.add_argument(
-        "--watch",
-        action="store_true",
-        help="pack again whenever a file changes, until Ctrl-C; needs -o",
-    )
+    value(out, "--report", "FILE", "write a report of the pack to FILE: one HTML page, no network")
+    flag(out, "--watch", "pack again whenever a file changes, until Ctrl-C; needs -o")
 
 
 def _add_safety(parser: argparse.ArgumentParser) -> None:
     safe = parser.add_argument_group("safety")
-    safe.add_argument(
-        "--no-redact", action="store_true", help="do not redact secrets; the receipt records it"
-    )
+    flag(safe, "--no-redact", "do not redact secrets; the receipt records it")
     safe.add_argument(
         "--mode",
         choices=("strict", "flexible", "ignore"),
@@ -355,7 +324,7 @@ def _add_safety(parser: argparse.ArgumentParser) -> None:
         choices=("replace", "skip"),
         help="bytes that are not text in any known encoding: replace them, or skip the file",
     )
-    safe.add_argument("--receipt", metavar="FILE", help="write the receipt to FILE too")
+    value(safe, "--receipt", "FILE", "write the receipt to FILE too")
 
 
 def leave_receipt(

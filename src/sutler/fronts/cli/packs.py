@@ -11,6 +11,7 @@ import sys
 import msgspec
 
 from sutler.errors import ConflictError, RefusedError, UsageError
+from sutler.fronts.cli.arguments import value
 from sutler.fronts.cli.console import Console
 from sutler.pack.diff import AnyPack, diff_packs, read_pack
 from sutler.pack.verify import check_pack
@@ -21,8 +22,8 @@ LEDGER = b'{"hash":'
 
 
 def configure_diff_packs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", metavar="A", help="a pack in any format; '-' is stdin")
-    parser.add_argument("after", metavar="B", help="another pack")
+    value(parser, "before", "A", "a pack in any format; '-' is stdin")
+    value(parser, "after", "B", "another pack")
 
 
 def run_diff_packs(args: argparse.Namespace, console: Console) -> int:

@@ -16,6 +16,7 @@ from sutler.errors import UsageError
 from sutler.formats import FORMATS
 from sutler.formats.document import CleanText, Preamble
 from sutler.fronts.cli import options
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.pack import picks, receipts
 from sutler.pack.project import Packing, Project
@@ -46,29 +47,14 @@ def configure_pick(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     start = parser.add_argument_group("start")
-    start.add_argument("--all", action="store_true", help="start with every file picked")
-    start.add_argument(
-        "--fresh", action="store_true", help="start with no file picked; ignore the saved picks"
-    )
-    start.add_argument(
-        "--kept", action="store_true", help="use the saved picks without opening the screen"
-    )
+    flag(start, "--all", "start with every file picked")
+    flag(start, "--fresh", "start with no file picked; ignore the saved picks")
+    flag(start, "--kept", "use the saved picks without opening the screen")
     out = parser.add_argument_group("destination (default: the list of picked files, to stdout)")
-    out.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="at the end, write a pack of the picked files to FILE",
-    )
-    out.add_argument(
-        "--copy",
-        action="store_true",
-        help="at the end, copy a pack of the picked files to the clipboard",
-    )
-    out.add_argument(
-        "--list", metavar="FILE", help="at the end, write the list to FILE instead of stdout"
-    )
-    out.add_argument("-0", "--null", action="store_true", help="end each name of the list with NUL")
+    value(out, "-o --output", "FILE", "at the end, write a pack of the picked files to FILE")
+    flag(out, "--copy", "at the end, copy a pack of the picked files to the clipboard")
+    value(out, "--list", "FILE", "at the end, write the list to FILE instead of stdout")
+    flag(out, "-0 --null", "end each name of the list with NUL")
     out.add_argument("-f", "--format", choices=tuple(FORMATS), help=options.formats_help())
 
 

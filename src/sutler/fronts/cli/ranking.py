@@ -12,6 +12,7 @@ import msgspec
 
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
+from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
 from sutler.pack.project import Project
@@ -27,29 +28,17 @@ if TYPE_CHECKING:
 
 def configure_rank(parser: argparse.ArgumentParser) -> None:
     source = options.add_paths(parser)
-    source.add_argument(
+    value(
+        source,
         "--goal",
-        metavar="TEXT",
-        help="the task: an issue, a goal, a stack trace; '-' is stdin; default: the first PATH "
+        "TEXT",
+        "the task: an issue, a goal, a stack trace; '-' is stdin; default: the first PATH "
         "is the text",
     )
     options.add_selection(parser)
-    parser.add_argument(
-        "-k",
-        "--top",
-        type=int,
-        default=20,
-        metavar="N",
-        help="number of files to show (default 20)",
-    )
-    parser.add_argument(
-        "--signals", action="store_true", help="show each ranking signal with its share"
-    )
-    parser.add_argument(
-        "--lines",
-        action="store_true",
-        help="show the most probable regions of each file, with their probability",
-    )
+    integer(parser, "-k --top", "number of files to show (default 20)", 20)
+    flag(parser, "--signals", "show each ranking signal with its share")
+    flag(parser, "--lines", "show the most probable regions of each file, with their probability")
 
 
 def run_rank(args: argparse.Namespace, console: Console) -> int:
@@ -121,7 +110,7 @@ def _no_text(what: str) -> UsageError:
 
 
 def configure_outline(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a source file of the project")
+    value(parser, "path", "PATH", "a source file of the project")
 
 
 def run_outline(args: argparse.Namespace, console: Console) -> int:

@@ -8,6 +8,7 @@ import sys
 
 from sutler.errors import UsageError
 from sutler.fronts.cli import options
+from sutler.fronts.cli.arguments import value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.packs import read_bytes
 from sutler.pack.page.build import Watch, view_of_pack, view_of_run
@@ -27,11 +28,9 @@ def configure_report(parser: argparse.ArgumentParser) -> None:
         "The page shows a map of the budget, what is in and why, what was left out and by\n"
         "which rule, the receipt and the digests. It is one file and needs no network.",
     )
-    parser.add_argument("pack", metavar="PACK", help="a pack in any format; '-' is stdin")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout"
-    )
-    parser.add_argument("--against", metavar="OTHER", help="show differences from this pack")
+    value(parser, "pack", "PACK", "a pack in any format; '-' is stdin")
+    value(parser, "-o --output", "FILE", "write to FILE, whole or not at all; '-' is stdout")
+    value(parser, "--against", "OTHER", "show differences from this pack")
 
 
 def run_report(args: argparse.Namespace, console: Console) -> int:

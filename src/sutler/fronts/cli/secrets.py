@@ -12,6 +12,7 @@ import msgspec
 from sutler.budget.fit import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console, Progress
 from sutler.fronts.cli.pack import open_project
 from sutler.pack import receipts
@@ -29,15 +30,15 @@ from sutler.store import home
 def configure_secrets(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
-    parser.add_argument(
+    flag(
+        parser,
         "--check",
-        action="store_true",
-        help="exit with 3 if there is a secret; search files named like credentials too",
+        "exit with 3 if there is a secret; search files named like credentials too",
     )
-    parser.add_argument(
+    flag(
+        parser,
         "--explain",
-        action="store_true",
-        help="print the rule, what speaks for and against each finding, and how to allow it",
+        "print the rule, what speaks for and against each finding, and how to allow it",
     )
 
 
@@ -144,10 +145,8 @@ def configure_receipt(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="beginning of a pack's id, or its file (default: the newest)",
     )
-    parser.add_argument("--file", metavar="FILE", help="with verify: a file that --receipt wrote")
-    parser.add_argument(
-        "--pack-file", metavar="FILE", help="with verify: the pack, compared file by file"
-    )
+    value(parser, "--file", "FILE", "with verify: a file that --receipt wrote")
+    value(parser, "--pack-file", "FILE", "with verify: the pack, compared file by file")
 
 
 def run_receipt(args: argparse.Namespace, console: Console) -> int:

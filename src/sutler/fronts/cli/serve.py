@@ -6,6 +6,7 @@ import argparse
 import os
 
 from sutler.errors import UsageError
+from sutler.fronts.cli.arguments import flag, repeated, value
 from sutler.fronts.cli.console import Console
 from sutler.store.records import PROFILES
 
@@ -17,51 +18,34 @@ def configure_serve(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]DIR",
         help="folders of the projects; without a name: the project's name in the store",
     )
-    parser.add_argument(
+    value(
+        parser,
         "--store",
-        default=os.environ.get("SUTLER_STORE", ""),
-        metavar="URL",
-        help="PostgreSQL URL of a member with the role 'server' (default: SUTLER_STORE)",
+        "URL",
+        "PostgreSQL URL of a member with the role 'server' (default: SUTLER_STORE)",
+        os.environ.get("SUTLER_STORE", ""),
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
     parser.add_argument(
         "--port", type=int, default=8377, help="port to bind (default 8377; 0: any)"
     )
-    parser.add_argument(
-        "--tools", metavar="NAMES", help="names of the tools to serve, comma-separated"
-    )
+    value(parser, "--tools", "NAMES", "names of the tools to serve, comma-separated")
     parser.add_argument(
         "--profile", choices=sorted(PROFILES), default="cloud", help="limits of an answer"
     )
-    parser.add_argument(
-        "--log-json", action="store_true", help="log each request to stderr as one line of JSON"
-    )
+    flag(parser, "--log-json", "log each request to stderr as one line of JSON")
     proxy = parser.add_argument_group("behind a proxy")
-    proxy.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="accept this Host too"
+    repeated(proxy, "--allow-host", "NAME", "accept this Host too")
+    repeated(proxy, "--allow-origin", "URL", "accept this Origin")
+    repeated(
+        proxy, "--forwarded-allow", "IP", "believe X-Forwarded-Host of this proxy (repeatable)"
     )
-    proxy.add_argument(
-        "--allow-origin", action="append", default=[], metavar="URL", help="accept this Origin"
-    )
-    proxy.add_argument(
-        "--forwarded-allow",
-        action="append",
-        default=[],
-        metavar="IP",
-        help="believe X-Forwarded-Host of this proxy (repeatable)",
-    )
-    proxy.add_argument(
-        "--public-url", default="", metavar="URL", help="address that clients use, without a path"
-    )
+    value(proxy, "--public-url", "URL", "address that clients use, without a path", "")
     oidc = parser.add_argument_group("tokens of an issuer (OpenID Connect)")
-    oidc.add_argument("--oidc-issuer", default="", metavar="URL", help="issuer to trust")
-    oidc.add_argument("--oidc-audience", default="", metavar="TEXT", help="audience of its tokens")
-    oidc.add_argument(
-        "--oidc-claim", default="sub", metavar="NAME", help="claim with the member's name"
-    )
-    oidc.add_argument(
-        "--oidc-jwks", default="", metavar="FILE", help="its keys (default: ask the issuer)"
-    )
+    value(oidc, "--oidc-issuer", "URL", "issuer to trust", "")
+    value(oidc, "--oidc-audience", "TEXT", "audience of its tokens", "")
+    value(oidc, "--oidc-claim", "NAME", "claim with the member's name", "sub")
+    value(oidc, "--oidc-jwks", "FILE", "its keys (default: ask the issuer)", "")
 
 
 def run_serve(args: argparse.Namespace, console: Console) -> int:

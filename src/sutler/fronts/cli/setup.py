@@ -15,6 +15,7 @@ import msgspec
 import sutler.config as config
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import options
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.pack.report import Report
 from sutler.paths import quote
@@ -26,12 +27,7 @@ from sutler.version import VERSION
 
 def configure_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("keys", nargs="*", metavar="KEY", help="print only these keys")
-    parser.add_argument(
-        "--profile",
-        metavar="NAME",
-        default="",
-        help="apply the [profiles.NAME] section of a config file",
-    )
+    value(parser, "--profile", "NAME", "apply the [profiles.NAME] section of a config file", "")
 
 
 def run_config(args: argparse.Namespace, console: Console) -> int:
@@ -74,10 +70,8 @@ def _toml(value: Value | list[str]) -> str:
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--user", action="store_true", help="write your own config file instead of the project's"
-    )
-    parser.add_argument("--print", action="store_true", help="print the file without writing it")
+    flag(parser, "--user", "write your own config file instead of the project's")
+    flag(parser, "--print", "print the file without writing it")
 
 
 def run_init(args: argparse.Namespace, console: Console) -> int:

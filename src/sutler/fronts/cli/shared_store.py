@@ -9,6 +9,7 @@ import os
 import time
 
 from sutler.errors import UsageError
+from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
 from sutler.store.fences import ROLES
 from sutler.store.home import is_url
@@ -33,25 +34,27 @@ def configure_store(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("words", nargs="*", metavar="ARG", help="what the action takes")
     _where(parser)
-    parser.add_argument("--to", default="", metavar="URL", help="with move: the target, or sqlite")
+    value(parser, "--to", "URL", "with move: the target, or sqlite", "")
     parser.add_argument("--role", choices=ROLES, default="reader", help="with members add")
-    parser.add_argument(
+    value(
+        parser,
         "--projects",
-        default="*",
-        metavar="NAMES",
-        help="with members add: the projects of this member, comma-separated (default: all)",
+        "NAMES",
+        "with members add: the projects of this member, comma-separated (default: all)",
+        "*",
     )
-    parser.add_argument(
+    value(
+        parser,
         "--quota",
-        default="",
-        metavar="LIMITS",
-        help="limits of a day over HTTP, as calls=10k,bytes=100m,tokens=2m: of a member with"
+        "LIMITS",
+        "limits of a day over HTTP, as calls=10k,bytes=100m,tokens=2m: of a member with"
         " members add, of the tenant with init",
+        "",
     )
-    parser.add_argument(
+    flag(
+        parser,
         "--no-login",
-        action="store_true",
-        help="with members add: no login of the database; the member uses HTTP alone",
+        "with members add: no login of the database; the member uses HTTP alone",
     )
 
 
@@ -61,22 +64,23 @@ def configure_token(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("words", nargs="*", metavar="ID", help="with revoke: ids of tokens")
     _where(parser)
-    parser.add_argument("--person", default="", metavar="NAME", help="with create: for this member")
+    value(parser, "--person", "NAME", "with create: for this member", "")
     parser.add_argument(
         "--scope", choices=("read", "write"), default="read", help="tools that it opens"
     )
-    parser.add_argument("--projects", default="*", metavar="NAMES", help="projects that it opens")
-    parser.add_argument("--days", type=int, default=90, metavar="N", help="days that it lives")
+    value(parser, "--projects", "NAMES", "projects that it opens", "*")
+    integer(parser, "--days", "days that it lives", 90)
 
 
 def _where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    value(
+        parser,
         "--store",
-        default=os.environ.get("SUTLER_STORE", ""),
-        metavar="URL",
-        help="PostgreSQL URL of the store (default: SUTLER_STORE)",
+        "URL",
+        "PostgreSQL URL of the store (default: SUTLER_STORE)",
+        os.environ.get("SUTLER_STORE", ""),
     )
-    parser.add_argument("--tenant", default="team", metavar="NAME", help="tenant (default team)")
+    value(parser, "--tenant", "NAME", "tenant (default team)", "team")
 
 
 def run_store(args: argparse.Namespace, console: Console) -> int:

@@ -8,6 +8,7 @@ import socket
 
 from sutler.errors import SutlerError
 from sutler.fronts.cli import options
+from sutler.fronts.cli.arguments import value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
 
@@ -23,9 +24,7 @@ def configure_ui(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     options.add_budget(parser)
-    parser.add_argument(
-        "--goal", metavar="TEXT", help="task by which files are ranked at the start"
-    )
+    value(parser, "--goal", "TEXT", "task by which files are ranked at the start")
     parser.add_argument(
         "--port", type=_port, default=0, metavar="N", help="port to bind (default: any free port)"
     )

@@ -9,6 +9,7 @@ from hashlib import sha256
 from sutler.errors import UsageError
 from sutler.formats import merge
 from sutler.formats.document import Pack
+from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.pack.diff import AnyPack, read_pack
 from sutler.pack.unpack import deposit, project_of, unpacked
@@ -22,18 +23,8 @@ def configure_unpack(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a pack, or every part of a split one; '-' is stdin",
     )
-    parser.add_argument(
-        "-d",
-        "--directory",
-        default="",
-        metavar="DIR",
-        help="target folder (default: the project's name)",
-    )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        help="verify the pack and list its files without writing them",
-    )
+    value(parser, "-d --directory", "DIR", "target folder (default: the project's name)", "")
+    flag(parser, "--list", "verify the pack and list its files without writing them")
 
 
 def run_unpack(args: argparse.Namespace, console: Console) -> int:

@@ -11,6 +11,7 @@ from sutler.edits.version_diff import NO_CHANGE, get_diff
 from sutler.edits.versions import Shown
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, UsageError
+from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, answer, opened
 from sutler.paths import quote
@@ -20,18 +21,17 @@ from sutler.tools import call
 
 def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
     if base:
-        parser.add_argument(
+        value(
+            parser,
             "--base",
-            default="",
-            metavar="VERSION",
-            help="base version (default: the last one this session read; 'any': overwrite)",
+            "VERSION",
+            "base version (default: the last one this session read; 'any': overwrite)",
+            "",
         )
     parser.add_argument(
         "-m", "--reason", default="", help="reason for the change, recorded in the history"
     )
-    parser.add_argument(
-        "-n", "--dry-run", action="store_true", help="show the change without writing it"
-    )
+    flag(parser, "-n --dry-run", "show the change without writing it")
     add_profile(parser)
 
 
@@ -89,13 +89,13 @@ def _word(item: FileChange) -> str:
 
 
 def configure_write(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a file of this project")
+    value(parser, "path", "PATH", "a file of this project")
     parser.add_argument(
         "source", nargs="?", default="-", metavar="FILE", help="file with the text; '-' is stdin"
     )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("-a", "--append", action="store_true", help="append to the file")
-    how.add_argument("--create", action="store_true", help="fail if the file exists")
+    flag(how, "-a --append", "append to the file")
+    flag(how, "--create", "fail if the file exists")
     _add_write(parser)
 
 
@@ -124,9 +124,9 @@ def run_patch(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_edit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument("old", metavar="OLD", help="text to replace; it must occur exactly once")
-    parser.add_argument("new", metavar="NEW", help="replacement")
+    value(parser, "path", "PATH", "a file of this project")
+    value(parser, "old", "OLD", "text to replace; it must occur exactly once")
+    value(parser, "new", "NEW", "replacement")
     _add_write(parser)
 
 
@@ -145,10 +145,8 @@ def configure_apply(parser: argparse.ArgumentParser) -> None:
         help="file with a model's chat reply; '-' is stdin",
     )
     output = parser.add_mutually_exclusive_group()
-    output.add_argument(
-        "--pack",
-        metavar="FILE",
-        help="pack that the model received; its versions are the base versions",
+    value(
+        output, "--pack", "FILE", "pack that the model received; its versions are the base versions"
     )
     output.add_argument(
         "--base",
@@ -200,7 +198,7 @@ def _seen(name: str) -> dict[str, Shown]:
 
 
 def configure_diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a file of this project")
+    value(parser, "path", "PATH", "a file of this project")
     parser.add_argument(
         "version1",
         nargs="?",
@@ -227,10 +225,8 @@ def run_diff(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_history(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument(
-        "-n", type=int, default=20, metavar="N", help="maximum number of versions (default 20)"
-    )
+    value(parser, "path", "PATH", "a file of this project")
+    integer(parser, "-n", "maximum number of versions (default 20)", 20)
     add_profile(parser)
 
 
@@ -255,12 +251,8 @@ def configure_rollback(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "version", nargs="?", default="", metavar="VERSION", help="version id from 'sutler history'"
     )
-    parser.add_argument(
-        "--call", default="", metavar="ID", help="undo the writes of one call instead"
-    )
-    parser.add_argument(
-        "--session", default="", metavar="ID", help="undo all writes of a session instead"
-    )
+    value(parser, "--call", "ID", "undo the writes of one call instead", "")
+    value(parser, "--session", "ID", "undo all writes of a session instead", "")
     _add_write(parser, base=False)
 
 
@@ -283,18 +275,17 @@ def run_rollback(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", metavar="SESSION", help="session whose writes are repeated")
-    parser.add_argument(
+    value(parser, "session", "SESSION", "session whose writes are repeated")
+    value(
+        parser,
         "target",
-        metavar="FOLDER",
-        help="folder of the copy; a new folder starts with the files as they were",
+        "FOLDER",
+        "folder of the copy; a new folder starts with the files as they were",
     )
     parser.add_argument(
         "--until", type=int, default=0, metavar="ROW", help="stop after this row of the ledger"
     )
-    parser.add_argument(
-        "-n", "--dry-run", action="store_true", help="show the change without writing it"
-    )
+    flag(parser, "-n --dry-run", "show the change without writing it")
     add_profile(parser)
 
 
