@@ -123,14 +123,17 @@ def test_outline_keeps_imports_and_names(plant: Plant, sutler: Sutler) -> None:
     assert sutler("outline", "nothing.py", cwd=plant(TREE)).code == 2
 
 
-def test_since_puts_changed_files_first_and_whole(repository: Path, sutler: Sutler) -> None:
+def test_since_with_fill_puts_changed_files_first_and_whole(
+    repository: Path, sutler: Sutler
+) -> None:
     with (repository / "src/axle.py").open("a") as stream:
         stream.write("\n\nAXLES = 2\n")
     (repository / "src/new.py").write_text("NEW = True\n")
     (repository / "src/wheel.py").unlink()
     ran = sutler(
-        "pack", "--since", "HEAD", "--diff", "--log", "2", "--max-chars", "30k", cwd=repository
-    )
+        "pack", "--since", "HEAD", "--fill", "--diff", "--log", "2", "--max-chars", "30k",
+        cwd=repository,
+    )  # fmt: skip
     assert ran.code == 0, ran.err
     shown = sections(ran.out)
     assert shown["src/axle.py"][0] == shown["src/new.py"][0] == "full"
