@@ -178,6 +178,13 @@ def test_a_first_pack_into_the_project_counts_only_the_project(plant: Plant) -> 
     assert "packed  2 of 3 files" in run(folder, "pack", "-o", "pack.md").stderr
 
 
+def test_files_that_name_sutler_are_packed_and_packs_are_not(plant: Plant) -> None:
+    folder = plant({**TREE, ".mcp.json": '{"mcpServers": {"sutler": {"command": "sutler"}}}\n'})
+    for number, format in enumerate(("markdown", "xml", "json", "plain", "claude")):
+        run(folder, "pack", "-f", format, "-o", f"p{number}.txt")
+        assert f"packed  3 of {4 + number} files" in run(folder, "pack").stderr
+
+
 def test_problems_are_named(plant: Plant) -> None:
     folder = plant({**TREE, "latin.txt": b"\x81\x8d\x8f\xff\n" * 3})
     done = run(folder, "pack", "--mode", "ignore", "-o", "/dev/null")

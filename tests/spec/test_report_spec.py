@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -656,3 +657,12 @@ def test_a_report_in_the_project_is_not_packed(plant: Plant, sutler: Sutler) -> 
     assert "## `report.html`" not in after
     assert "WHEELS = 4" in before
     assert "WHEELS = 4" in after
+
+
+def test_every_signal_has_words_in_the_page() -> None:
+    from sutler.pack.page.html import asset
+    from sutler.ranking.reasons import _SENTENCES
+
+    table = asset("base.js").partition("const SIGNAL = {")[2].partition("};")[0]
+    named = set(re.findall(r"(\w+): \"", table))
+    assert {*_SENTENCES, "stack"} - {"frame"} <= named

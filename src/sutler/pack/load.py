@@ -49,8 +49,11 @@ REPORT_START = (
 
 def is_pack(data: bytes) -> bool:
     """Whether a file begins as a pack or a report does, in any format."""
-    if b"sutler" not in data[:_HEAD]:
+    head = data[:_HEAD]
+    if b"sutler" not in head:
         return False
+    if head.lstrip().startswith(b"{"):  # many JSON files name sutler, such as `.mcp.json`
+        return b'"This is a sutler pack' in head
     return data.startswith(REPORT_START) or any(
         module.recognizes(data) for module in FORMATS.values()
     )

@@ -84,6 +84,8 @@ const SIGNAL = {
   defines: "defines a name", title_defines: "defines a name of the title", phrase: "a quoted text", imports: "imports a match",
   imported: "imported by a match", tested: "exercised by a match", message: "commit messages", recent: "changed lately",
   cochange: "changes with a match", beside: "beside a match", feedback: "resembles the best", needed: "the best match imports it",
+  namesake: "a name of the task", scope: "the title names its component", spelled: "definitions in the task's words",
+  twin: "has the name of a match",
 };
 
 /** The name of a signal; `frame` is the pack's own frame on this page. */
