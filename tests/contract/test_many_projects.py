@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import http.server
 import json
 import os
@@ -9,6 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
+from sutler.access.quotas import parse_quota
 from sutler.store import tokens
 from sutler.store.postgres import member_database
 from sutler.store.records import unseal
-from sutler.store.team import Member, add_member
+from sutler.store.team import Member, add_member, create
 from sutler.tools import open_store
 from tests.conftest import grow
+from tests.limits import LIMIT
+from tests.limits import joined as joined_threads
 from tests.mcpkit import Site, body, served
-from tests.stores import joined
+from tests.stores import joined, restart, serving
 
 DAY = 86_400
 
@@ -153,6 +158,91 @@ def test_quotas_of_a_day_hold(team: Team) -> None:
             codes = [call(site, mine, "web", "read_file", path="a.py")[0] for _ in expected]
             assert codes == expected
             assert call(site, other, "web", "read_file", path="a.py")[0] == 200
+
+
+def test_quotas_of_a_tenant_hold_for_all_its_members(team: Team) -> None:
+    """Calls, bytes or tokens, whoever of the tenant uses them; another tenant goes on."""
+    other = Team(team.admin, team.folders["web"].parent / "other")
+    tokens_of = [team.token(team.person(name, "reader")) for name in ("ann", "bob")]
+    free = other.token(other.person("eve", "reader"))
+    create(team.admin, team.tenant, parse_quota("calls=3").text())
+    with (
+        served("serve", "--store", team.server, *team.words) as site,
+        served("serve", "--store", other.server, *other.words) as beside,
+    ):
+        codes = [call(site, token, "web", "read_file", path="a.py") for token in tokens_of * 2]
+        assert [code for code, _ in codes] == [200, 200, 200, 429]
+        assert "the quota of the tenant is used up; quota: calls of a day <= 3" in str(codes[-1])
+        assert call(site, tokens_of[0], "api", "list_files")[0] == 429
+        assert call(beside, free, "web", "read_file", path="a.py")[0] == 200
+    for limit in ("bytes=9", "tokens=4"):
+        create(other.admin, other.tenant, parse_quota(limit).text())
+        with served("serve", "--store", other.server, *other.words) as site:
+            codes = [call(site, free, "web", "read_file", path="a.py") for _ in range(3)]
+            assert (codes[-1][0], limit.replace("=", " of a day <= ") in str(codes)) == (429, True)
+
+
+def test_calls_outlast_a_restart_of_postgresql(tmp_path: Path) -> None:
+    """Under load, once orderly and once as a crash: calls wait or fail with the cause, and each
+    answered read has its row in a chain that verifies.
+    """
+    with serving() as admin:
+        team = Team(admin, tmp_path)
+        token = team.token(team.person("ann", "reader"))
+        answers: list[str] = []
+        stop = threading.Event()
+
+        def work() -> None:
+            while not stop.is_set():
+                answers.append(str(call(site, token, "web", "read_file", path="a.py")[1]))
+
+        with served("serve", "--store", team.server, *team.words) as site:
+            threads = [threading.Thread(target=work) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for mode in ("fast", "immediate"):
+                grown = len(answers) + 40
+                restart(admin, mode)
+                until = time.monotonic() + LIMIT
+                while len(answers) < grown and time.monotonic() < until:
+                    time.sleep(0.05)
+                assert len(answers) >= grown
+            stop.set()
+            joined_threads(*threads)
+            assert "web = 1" in str(call(site, token, "web", "read_file", path="a.py"))
+        answered = sum("web = 1" in answer for answer in answers) + 1
+        failed = [answer for answer in answers if "web = 1" not in answer]
+        assert all("the PostgreSQL store cannot be used" in answer for answer in failed)
+        assert len([row for row in team.rows("web") if row.success]) >= answered
+
+
+def test_a_server_that_ends_answers_what_it_has_begun(team: Team) -> None:
+    """SIGTERM under load: a call is answered or refused, every answer has its row, and the exit
+    code is 0.
+    """
+    token = team.token(team.person("ann", "reader"))
+    answers: list[tuple[int, str]] = []
+
+    def work() -> None:
+        with suppress(OSError, http.client.HTTPException):
+            while True:
+                status, answer = call(site, token, "web", "read_file", path="a.py")
+                answers.append((status, str(answer)))
+
+    with served("serve", "--store", team.server, *team.words) as site:
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        while len(answers) < 50:
+            time.sleep(0.01)
+        site.process.terminate()
+        assert site.process.wait(LIMIT) == 0
+        joined_threads(*threads)
+    read = [answer for _, answer in answers if "web = 1" in answer]
+    refused = [answer for _, answer in answers if "the server is ending" in answer]
+    assert {status for status, _ in answers} == {200}
+    assert len(read) + len(refused) == len(answers)
+    assert len(team.rows("web")) >= len(read)
 
 
 def test_many_clients_leave_every_row(team: Team) -> None:

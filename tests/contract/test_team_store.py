@@ -137,7 +137,7 @@ def test_clients_need_no_right_to_create(team: dict[str, str], postgres_admin: s
     with pytest.raises(RefusedError, match="superuser"):
         open_postgres(postgres_admin, Identity("web"))
     with pytest.raises(RefusedError, match="lacks CREATEROLE and CREATE on the schema"):
-        create(team["admin"], "mine", "", b"k")
+        create(team["admin"], "mine", "")
     with pytest.raises(RefusedError, match="may not administer"):
         add_member(team["admin"], "x", Member("y", "reader", "*", ""), login=True)
     assert status(team["reader"]).schema == len(MIGRATIONS)

@@ -105,7 +105,7 @@ class Pool:
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """Lend a connection. One that was closed meanwhile, or is inside a failed transaction, is
-        not used again."""
+        not used again; if the server ended it, neither are the others: it has restarted."""
         from psycopg.pq import TransactionStatus
 
         with self._room:
@@ -120,6 +120,8 @@ class Pool:
                     with self._lock:
                         self._free.append(connection)
                 else:
+                    if connection.broken:
+                        self.close()
                     connection.close()
 
     def close(self) -> None:

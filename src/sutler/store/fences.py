@@ -76,13 +76,13 @@ TEAM_SCHEMA: tuple[str, ...] = (
     # Roles belong to the whole server, and another database of it may have made this one.
     f"DO $$ BEGIN CREATE ROLE {GROUP} NOLOGIN;"
     " EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$",
-    "CREATE TABLE teams (tenant TEXT PRIMARY KEY, key_digest TEXT NOT NULL, quota TEXT NOT NULL)",
+    "CREATE TABLE teams (tenant TEXT PRIMARY KEY, quota TEXT NOT NULL)",
     "CREATE TABLE members (tenant TEXT NOT NULL, login TEXT NOT NULL, role TEXT NOT NULL,"
     " projects TEXT NOT NULL, quota TEXT NOT NULL, PRIMARY KEY (tenant, login))",
     # A project that one role owned becomes a tenant of its own: its name has no slash.
     "ALTER TABLE tenants NO FORCE ROW LEVEL SECURITY",
     "INSERT INTO members SELECT project, owner, 'admin', '*', '' FROM tenants",
-    "INSERT INTO teams SELECT project, '', '' FROM tenants",
+    "INSERT INTO teams SELECT project, '' FROM tenants",
     "CREATE TABLE tokens (tenant TEXT NOT NULL, id TEXT NOT NULL, person TEXT NOT NULL,"
     " digest TEXT NOT NULL, scope TEXT NOT NULL, projects TEXT NOT NULL, created TEXT NOT NULL,"
     " expires TEXT NOT NULL, revoked TEXT NOT NULL, PRIMARY KEY (tenant, id))",

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TRIES = 6
-_PAUSE = 0.02  # doubles: about 0.6 s in all before giving up
+_TRIES = 8
+_PAUSE = 0.02  # doubles: about 5 s in all before giving up, in which a server can restart
 
 
 def open_postgres(url: str, identity: Identity) -> SqlStore:

@@ -1,14 +1,12 @@
-"""Administration of a team's store: schema, tenants with their keys, members and their roles.
+"""Administration of a team's store: schema, tenants, members and their roles.
 
 These functions connect as the owner of the tables, who may create roles. Members never do.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -21,13 +19,9 @@ from sutler.store.fences import GROUP, ROLES
 from sutler.store.identity import require_name
 from sutler.store.migrations import migrate
 from sutler.store.postgres import PostgresDatabase
-from sutler.store.state import private_dir, private_file, state_home
-from sutler.system import fs
 
 if TYPE_CHECKING:
     from sutler.store.connection import Connection
-
-_KEY_BYTES = 32
 
 
 class Member(Struct, frozen=True):
@@ -69,7 +63,7 @@ def administrator(url: str) -> Iterator[Connection]:
         raise explain(fault) from fault
 
 
-def create(url: str, tenant: str, quota: str, key: bytes) -> int:
+def create(url: str, tenant: str, quota: str) -> int:
     """Bring the schema up to date and add the tenant, with this login as its administrator. Return
     the number of the newest schema step."""
     require_name(tenant, "tenant")
@@ -80,22 +74,12 @@ def create(url: str, tenant: str, quota: str, key: bytes) -> int:
         schema = migrate(database)
     finally:
         database.close()
-    digest = hashlib.sha256(key).hexdigest()
     with administrator(url) as connection:
         connection.execute(
-            "INSERT INTO teams VALUES (%s, %s, %s) ON CONFLICT (tenant) DO UPDATE SET quota ="
+            "INSERT INTO teams VALUES (%s, %s) ON CONFLICT (tenant) DO UPDATE SET quota ="
             " CASE WHEN excluded.quota = '' THEN teams.quota ELSE excluded.quota END",
-            (tenant, digest, quota),
+            (tenant, quota),
         )
-        row = connection.execute(
-            "SELECT key_digest FROM teams WHERE tenant = %s", (tenant,)
-        ).fetchone()
-        if row != (digest,):
-            raise RefusedError(
-                f"the tenant {tenant} has another key",
-                rule="a tenant keeps its key",
-                next_step="put the tenant's key into the state folder, or choose another --tenant",
-            )
         _put_member(connection, tenant, Member(connection.info.user, "admin", "*", ""))
         connection.execute(f'GRANT {GROUP} TO "{connection.info.user}"')
     return schema
@@ -117,22 +101,6 @@ def _require_creator(connection: Connection) -> None:
             rule="making a store creates tables and roles",
             next_step="use the URL of an administrator of the database",
         )
-
-
-def tenant_key(tenant: str, environ: Mapping[str, str]) -> bytes:
-    """Return the tenant's key from the state folder; make it the first time. It is never in the
-    database: who can write the database must not be able to sign."""
-    folder = private_dir(os.path.join(private_dir(state_home(environ)), "tenants"))
-    path = os.path.join(folder, f"{require_name(tenant, 'tenant')}.key")
-    if not os.path.lexists(path):
-        private_file(path, secrets.token_bytes(_KEY_BYTES))
-    with os.fdopen(fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC), "rb") as file:
-        key = file.read(_KEY_BYTES + 1)
-    if len(key) != _KEY_BYTES:
-        raise RefusedError(
-            "the tenant's key is damaged", next_step=f"restore {path} from a copy, or remove it"
-        )
-    return key
 
 
 def add_member(url: str, tenant: str, member: Member, *, login: bool) -> str:

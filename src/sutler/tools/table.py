@@ -41,6 +41,13 @@ _SINCE = Param(
     "",
     aliases=("known",),
 )
+
+
+def _line(name: str, help: str, alias: str) -> Param:
+    aliases = (f"{name}_line", f"line_{name}", alias)
+    return Param(name, "integer", help, required=True, least=1, aliases=aliases)
+
+
 _BASE = Param(
     "base",
     "string",
@@ -81,8 +88,8 @@ TOOLS: tuple[Tool, ...] = table(
         help="Read a range of lines, 1-based and inclusive.",
         params=(
             _PATH,
-            Param("start", "integer", "first line, from 1", required=True, least=1),
-            Param("end", "integer", "last line, inclusive", required=True, least=1),
+            _line("start", "first line, from 1", "first"),
+            _line("end", "last line, inclusive", "last"),
             _SINCE,
         ),
         returns="text with its version and line numbers",

@@ -108,11 +108,10 @@ def _url(args: argparse.Namespace, word: str = "") -> str:
 
 def _init(args: argparse.Namespace, console: Console) -> int:
     from sutler.access.quotas import parse_quota
-    from sutler.store.team import create, tenant_key
+    from sutler.store.team import create
 
     url = _url(args, *args.words[:1])
-    quota = parse_quota(args.quota).text()
-    schema = create(url, args.tenant, quota, tenant_key(args.tenant, os.environ))
+    schema = create(url, args.tenant, parse_quota(args.quota).text())
     console.answer(f"the store has schema {schema} and the tenant {args.tenant}\n")
     console.note("members get a login each: sutler store members add NAME --role writer")
     return 0

@@ -32,13 +32,13 @@ BOUNDS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 
 class Exchange:
     """A request: how to reach its client, how to `wait` for an answer of the client, and whether
-    the client has withdrawn the request.
+    the client has withdrawn the request. An `interruptible` one is withdrawn when the server ends.
     """
 
     def __init__(self, send: Send | None = None, gone: Callable[[], bool] | None = None) -> None:
         self.send = send
         self.cancelled = threading.Event()
-        self.asking = False
+        self.asking = self.interruptible = False
         self.turn: threading.Lock | None = None
         self._gone = gone
         self.wait: Callable[[queue.SimpleQueue[object]], object] = self._poll
@@ -126,9 +126,11 @@ class Peer:
                     "params": question(approval),
                 }
             )
+            exchange.interruptible = True
             with exchange.aside():
                 return verdict(exchange.wait(box))
         finally:
+            exchange.interruptible = False
             del self._questions[id]
 
     def take(self, response: Message) -> None:

@@ -52,6 +52,7 @@ NEW = ("2026-07-28",)
 META = "io.modelcontextprotocol/"
 _INFO = {"name": "sutler", "title": "sutler", "version": VERSION}
 _HOUR = 3_600_000
+_GRACE = 10.0  # seconds for which an ending server waits for calls that have begun
 ENGINES = 4
 """Slow calls that run at once; each of them is a process."""
 
@@ -75,6 +76,9 @@ class Server:
         self._lock = threading.Lock()
         self._engines = threading.BoundedSemaphore(ENGINES)
         self._underway: dict[tuple[str, Id | None], Exchange] = {}
+        self._running: set[Exchange] = set()
+        self._ending = False
+        self._tasks = Tasks()
         self._methods: dict[str, Method] = {
             "tools/list": lambda _, peer: {"tools": self._lists[peer.reads_only]},
             "tools/call": self._call,
@@ -87,9 +91,6 @@ class Server:
             "prompts/get": lambda message, _: resources.prompt(
                 _text(message, "name"), message.params
             ),
-        }
-        self._tasks = Tasks()
-        self._methods |= {
             "tasks/get": lambda message, peer: self._tasks.get(message, peer.session),
             "tasks/update": lambda message, peer: self._tasks.update(message, peer.session),
             "tasks/cancel": lambda message, peer: self._tasks.cancel(message, peer.session),
@@ -121,6 +122,8 @@ class Server:
     def answer(self, message: Message, peer: Peer, exchange: Exchange) -> dict[str, object]:
         """The result of a request, or a Fault."""
         self.expect(message, peer, exchange)
+        exchange.interruptible = self.slow(message)
+        self._running.add(exchange)
         here = self._origin(message, peer)
         tokens = current.set(exchange), origin.set(here)
         begun, outcome = time.perf_counter(), "error"
@@ -132,6 +135,7 @@ class Server:
             current.reset(tokens[0])
             origin.reset(tokens[1])
             self._underway.pop((peer.session, message.id), None)
+            self._running.discard(exchange)
             tool = _tool_of(message)
             self._metrics.add(
                 Served(
@@ -147,7 +151,7 @@ class Server:
             )
 
     def metrics(self) -> str:
-        return self._metrics.text(len(self._underway))
+        return self._metrics.text(len(self._running))
 
     def _origin(self, message: Message, peer: Peer) -> Origin:
         """The client as it names itself, in this request or at the handshake, and its trace."""
@@ -167,6 +171,8 @@ class Server:
         try:
             with self._lock:  # one call at a time: the store is one writer's, and so is a door
                 exchange.check()
+                if self._ending:
+                    raise Fault(INTERNAL, "the server is ending")
                 if not new:
                     return self._old(message, peer)
                 body = self._new(message, peer)
@@ -183,11 +189,16 @@ class Server:
         return body
 
     def finish(self) -> None:
-        """Wait for the call that is being answered, and answer no other. Slow calls are
-        cancelled.
+        """Wait for the calls that have begun, and answer no other. Slow calls and those that wait
+        for a person are cancelled.
         """
-        for exchange in list(self._underway.values()):
-            exchange.cancelled.set()
+        self._ending = True
+        until = time.monotonic() + _GRACE
+        while self._running and time.monotonic() < until:
+            for exchange in tuple(self._running):
+                if exchange.interruptible:
+                    exchange.cancelled.set()
+            time.sleep(child.POLL / 10)
         self._tasks.end()
         for _ in range(ENGINES):
             self._engines.acquire()
@@ -313,19 +324,15 @@ class Server:
             with self._lock:
                 return _result_of(_run_tool(peer.door, name, arguments))
 
-        request = current.get() or Exchange()
-        with request.aside():
+        with (request := current.get() or Exchange()).aside():
             return self._tasks.answer(message, peer.session, request, work)
 
     def _settled(self, message: Message, peer: Peer, sealed: Sealed) -> Failure | None:
         """Take the person's answer to what was asked; a refusal is an answer of the call."""
         id = sealed.approval(message.params.get("requestState"))
         if not id:
-            return _failure(
-                "denied",
-                "this is not an answer to a question of this server",
-                "repeat the call without it",
-            )
+            what = "this is not an answer to a question of this server"
+            return _failure("denied", what, "repeat the call without it")
         answers = message.params.get("inputResponses")
         consent = verdict(answers.get("approval")) if isinstance(answers, dict) else None
         if consent is None:
@@ -334,19 +341,11 @@ class Server:
         gate, now = peer.door.gate, peer.door.gate.clock()
         by = f"front:{gate.caller.id}"
         # Looked at before it is settled: the same answer, sent again, must give no second grant.
-        approval = gate.store.approval(id)
+        asked = gate.store.approval(id)
         settled = gate.store.settle(id, "approved" if consent else "denied", by)
-        fresh = (
-            approval is not None and approval.state == "pending" and stamp(now) < approval.expires
-        )
-        if (
-            approval is not None
-            and settled
-            and fresh
-            and consent == "session"
-            and grants.grantable(approval)
-        ):
-            grants.give(gate.store, approval, by, now)
+        fresh = asked is not None and asked.state == "pending" and stamp(now) < asked.expires
+        if asked and fresh and settled and consent == "session" and grants.grantable(asked):
+            grants.give(gate.store, asked, by, now)
         return None if consent else _failure("denied", DECLINED, DO_NOT_RETRY)
 
 
