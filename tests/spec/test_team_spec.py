@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sutler.errors import RefusedError
-from sutler.store.records import unseal
-from sutler.tools import open_store
+from sutler.store.records import Caller, unseal
+from sutler.tools import open_door, open_store
 from tests.conftest import Plant, Sutler
 
 
@@ -115,6 +115,40 @@ def test_a_project_is_named_in_its_configuration(
     (root / "sutler.toml").write_text('project = "shop"\n')
     assert here("read", "a.py").code == 0
     assert f"{tenant}/shop" in here("store", "status").text
+
+
+def test_a_move_needs_an_administrator(
+    here: Sutler, root: Path, member: str, tenant: str, postgres_admin: str
+) -> None:
+    """A writer is told so, and the local ledger goes on."""
+    words = ("--role", "writer", "--tenant", tenant, "--store", postgres_admin)
+    writer = here("store", "members", "add", f"wim-{tenant}", *words).text.strip()
+    assert here("read", "a.py").code == 0
+    refused = here("store", "move", "--to", writer)
+    assert (refused.code, "the role admin moves" in refused.err) == (5, True)
+    assert here("read", "a.py").code == 0
+    assert heads(root) == (2, True)
+
+
+def test_an_approval_is_for_one_person(
+    here: Sutler, root: Path, member: str, tenant: str, postgres_admin: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Two people with the same user id on two machines are two callers; the log names them."""
+    words = ("--role", "writer", "--tenant", tenant, "--store", postgres_admin)
+    writer = here("store", "members", "add", f"wim-{tenant}", *words).text.strip()
+    monkeypatch.setenv("SUTLER_PROJECT", "web")
+    call = ("call", "write_file", '{"path": "new.py", "content": "x", "mode": "create"}')
+    monkeypatch.setenv("SUTLER_STORE", writer)
+    asked = here(*call)
+    approval = asked.err.split("needs approval ")[1].split()[0]
+    monkeypatch.setenv("SUTLER_STORE", member)
+    with open_door(str(root), Caller("x", "y")) as door:
+        assert door.gate.store.settle(approval, "approved", "ann")
+    assert here(*call).code == 5
+    monkeypatch.setenv("SUTLER_STORE", writer)
+    assert here(*call).code == 0
+    assert f"wim-{tenant}"[:14] in here("log", "-n", "1").text
 
 
 def test_members_and_tokens_are_listed_and_end(

@@ -56,8 +56,7 @@ _MAX_ARG = 300
 _DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
 _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
 """Arguments that reach the ledger as a size and a digest, made by us: nothing in them to clean."""
-_SHORT = 1_000
-_TEXTS, _TEXT_SIZE = 1_000, 8_000_000  # clean texts that are kept, and their characters
+_SHORT, _TEXTS, _TEXT_SIZE = 1_000, 1_000, 8_000_000  # short text; kept texts, their characters
 
 
 class Origin(Struct, frozen=True):
@@ -96,6 +95,8 @@ class Gate:
     ) -> None:
         """`epoch` changes identity when `clean` hides more or less than before."""
         self.store = ledger.store
+        if self.store.person and not caller.person:  # equal users of two machines are two people
+            caller = msgspec.structs.replace(caller, id=f"{caller.id}@{self.store.person}")
         self._source = rules
         self._limits = caller.limits
         self.rules = rules() if callable(rules) else rules

@@ -16,7 +16,7 @@ from typing import IO
 from msgspec import UNSET, Struct
 
 from sutler.access.audit import Ledger, Verification
-from sutler.errors import RefusedError
+from sutler.errors import DeniedError, RefusedError
 from sutler.store import copies, home
 from sutler.store.base import Query
 from sutler.store.records import AuditEntry, stamp
@@ -116,6 +116,12 @@ def _fill(store: SqlStore, content: Iterable[copies.Page], entry: AuditEntry) ->
 
     def work(query: Query) -> int:
         copies.clear(query, store.project)
+        if query("SELECT 1 FROM heads WHERE project = ?", (store.project,)):
+            raise DeniedError(
+                f"this member may not replace the rows of {store.project}",
+                rule="the role admin moves and restores stores",
+                next_step="ask an administrator of the store ('sutler store members')",
+            )
         count = copies.insert(query, store.project, pages)
         store.extend(query, (entry,))
         return count
