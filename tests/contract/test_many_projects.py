@@ -28,7 +28,7 @@ from sutler.tools import open_store
 from tests.conftest import grow
 from tests.limits import LIMIT
 from tests.limits import joined as joined_threads
-from tests.mcpkit import Site, body, served
+from tests.mcpkit import ENVELOPE, META, NEW, Site, body, served
 from tests.stores import joined, restart, serving
 
 DAY = 86_400
@@ -130,6 +130,31 @@ def test_a_reading_token_cannot_write(team: Team) -> None:
         )[1]
         assert b"write_file" not in listed
         assert b"read_file" in listed
+
+
+def test_a_writer_gives_no_consent(team: Team) -> None:
+    """A yes of a member without the right to approve leaves the approval waiting, and says so; an
+    approver's is one.
+    """
+    ability = {**ENVELOPE, f"{META}clientCapabilities": {"elicitation": {}}}
+    given = {"name": "write_file", "arguments": {"path": "b.py", "content": "", "mode": "create"}}
+
+    def ask(token: str, **more: Any) -> dict[str, Any]:
+        message = body("tools/call", 1, **given, **more, _meta=ability)
+        head = {"MCP-Protocol-Version": NEW, "Mcp-Method": "tools/call", "Mcp-Name": "write_file"}
+        fields = {"Authorization": f"Bearer {token}", **head}
+        _, data, _ = site.post(json.dumps(message).encode(), fields, path="/mcp/web")
+        return dict(json.loads(data)["result"])
+
+    yes = {"approval": {"action": "accept", "content": {"approve": True}}}
+    with served("serve", "--store", team.server, *team.words) as site:
+        for role, done in (("writer", False), ("approver", True)):
+            token = team.token(team.person(role, role), "write")
+            state = ask(token)["requestState"]
+            answer = ask(token, requestState=state, inputResponses=yes)["structuredContent"]
+            assert answer["success"] is done
+            assert done or answer["error"]["what"] == "this member may not approve"
+            assert (team.folders["web"] / "b.py").exists() is done
 
 
 def test_a_token_ends(team: Team) -> None:

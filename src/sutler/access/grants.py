@@ -15,6 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sutler.errors import DeniedError
 from sutler.paths import quote, unquote
 from sutler.store.base import Store
 from sutler.store.records import Approval, AuditEntry, Call, Caller, Decision, stamp, unseal
@@ -54,15 +55,24 @@ def obtain(
         store.add_approval(wanted)
         pending = wanted
     answer = ask(pending) if ask else None
-    if answer is None:
+    if answer is None or answered(store, pending.id, answer, by) is None:
         return pending, "pending"
-    store.settle(pending.id, "approved" if answer else "denied", by)
     # A person takes time to answer: the question may have expired meanwhile.
     if not (answer and stamp(clock()) < pending.expires and store.use(pending.id, call)):
         return pending, "declined"
     if answer == "session" and grantable(pending):
         give(store, pending, by, clock())
     return pending, "used"
+
+
+def answered(store: Store, id: str, consent: Consent, by: str) -> bool | None:
+    """Record a person's answer; return whether it is the one that counts. None for a yes of a team
+    member without the right to approve: the approval goes on waiting.
+    """
+    try:
+        return store.settle(id, "approved" if consent else "denied", by)
+    except DeniedError:
+        return None if consent else False
 
 
 def _covers(approval: Approval, wanted: Approval, now: str) -> bool:

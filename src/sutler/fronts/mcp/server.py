@@ -335,14 +335,15 @@ class Server:
             return _failure("denied", what, "repeat the call without it")
         answers = message.params.get("inputResponses")
         consent = verdict(answers.get("approval")) if isinstance(answers, dict) else None
-        if consent is None:
-            waits = f"a person can run `sutler approve {id}`; then repeat the very same call"
-            return _failure("approval_needed", "the person has not answered", waits, id)
         gate, now = peer.door.gate, peer.door.gate.clock()
         by = f"front:{gate.caller.id}"
         # Looked at before it is settled: the same answer, sent again, must give no second grant.
         asked = gate.store.approval(id)
-        settled = gate.store.settle(id, "approved" if consent else "denied", by)
+        settled = None if consent is None else grants.answered(gate.store, id, consent, by)
+        if settled is None:
+            what = "this member may not approve" if consent else "the person has not answered"
+            waits = f"a person can run `sutler approve {id}`; then repeat the very same call"
+            return _failure("approval_needed", what, waits, id)
         fresh = asked is not None and asked.state == "pending" and stamp(now) < asked.expires
         if asked and fresh and settled and consent == "session" and grants.grantable(asked):
             grants.give(gate.store, asked, by, now)

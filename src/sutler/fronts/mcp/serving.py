@@ -131,7 +131,7 @@ def serve_projects(plan: Plan, team: Team, note: Note) -> None:
     folders = named_folders(team.folders, os.environ)
     setting = Setting(team.store, folders, *tools, plan.backend, team.issuer, team.public)
     with _listening(plan, note) as listener, open_projects(setting, _metrics(plan)) as entrance:
-        _serve(plan, entrance, listener, note, f"{PATH}/{{{','.join(folders)}}}")
+        _serve(plan, entrance, listener, note, f"{PATH}/{'|'.join(folders)}")
 
 
 @contextmanager
