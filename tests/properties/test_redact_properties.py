@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sutler.secrets import apart, readers
 from sutler.secrets import redactor as clean
-from sutler.secrets.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
+from sutler.secrets.engines import Engine, compile_database, hyperscan_engine, lower, stdlib_engine
 from sutler.secrets.redactor import redact
 
 KEY = b"k" * 32
@@ -77,10 +77,10 @@ def test_every_line_that_holds_a_candidate_is_pointed_at(text: str) -> None:
     pointed = {
         (number, text.count("\n", 0, end)) for number, end in fast()(text, text.encode()).triggers
     }
-    start = 0
+    start, low = 0, lower(text)
     for line, content in enumerate(text.split("\n")):
         stop = start + len(content)
-        at = readers.stretch(text, start, stop, stop)
+        at = readers.Stretch(text, low, start, stop, stop)
         for number, read in enumerate((*readers.READERS, *apart.READERS)):
             assert (number, line) in pointed or not list(read(at)), (number, content)
         start = stop + 1

@@ -43,26 +43,22 @@ TABLES = (".csv", ".tsv")
 def read_value(at: Stretch) -> Iterator[Candidate]:
     """`value: V`, `default = "V"`: the name is that of the object around it, or of a sibling."""
     for match in heads(grammar.VALUE, at, at.start):
-        start, opener = match.end() + at.base, match["open"]
+        start, opener = match.end(), match["open"]
         stop = closing(at.text, opener, start, at.end) if opener else -1
         if not opener and (bare := BARE_VALUE.match(at.text, start, at.end)):
             stop = start + len(bare.group().rstrip(",;)}]"))
-        if stop - start < _SHORTEST:
-            continue
         value = at.text[start:stop]
-        if (
-            not any(map(str.isdigit, value))
-            or verdict.judge(value, "password", "apart", False) < 0.5
-        ):
+        if len(value) < _SHORTEST or not _MIXED.fullmatch(value):
             continue
-        name = next(
-            (part for part in _names(at.text, match.start() + at.base, stop) if _tells(part)), ""
-        )
+        if verdict.judge(value, "password", "apart", False) < 0.5:
+            continue
+        name = next((part for part in _names(at.text, match.start(), stop) if _tells(part)), "")
         if name:
             yield Candidate(start, stop, name, "apart" if opener else "bare")
 
 
 _SHORTEST = 6
+_MIXED = re.compile(r"(?=[^\s\"'<>]*[0-9])(?=[^\s\"'<>]*[A-Za-z])[^\s\"'<>]+")
 
 
 def _tells(name: str) -> bool:
@@ -128,7 +124,7 @@ def _indent(line: str) -> int:
 def read_secure(at: Stretch) -> Iterator[Candidate]:
     """PowerShell's `ConvertTo-SecureString`, whose argument is a password in plain text."""
     for match in heads(grammar.SECURE, at, at.start):
-        here = match.end() + at.base
+        here = match.end()
         while flag := _SECURE_FLAG.match(at.text, here, at.end):
             here = flag.end()
         opener = at.text[here : here + 1]
@@ -143,8 +139,8 @@ def read_secure(at: Stretch) -> Iterator[Candidate]:
 def read_login(at: Stretch) -> Iterator[Candidate]:
     """A line of netrc in any file: `machine host login name password V`, also over lines."""
     for match in heads(grammar.LOGIN, at, at.start):
-        start = match.end() + at.base
-        before = at.text[max(0, start - _AHEAD) : match.start("word") + at.base]
+        start = match.end()
+        before = at.text[max(0, start - _AHEAD) : match.start("word")]
         bare = BARE_VALUE.match(at.text, start, at.end)
         if bare and _MACHINE.search(before):
             yield Candidate(start, bare.end(), "password", "flag")
@@ -153,7 +149,7 @@ def read_login(at: Stretch) -> Iterator[Candidate]:
 def read_jwk(at: Stretch) -> Iterator[Candidate]:
     """The private members of a JSON web key."""
     for match in heads(grammar.JWK, at, at.start):
-        here = match.start() + at.base
+        here = match.start()
         before = at.text[max(0, here - 8 * _BACK) : here]
         start = here - len(before) + max(0, _unclosed(before))
         stop = at.text.find("}", here, here + 8 * _BACK)
@@ -209,9 +205,7 @@ def read_insert(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.INSERT, at, at.start):
         columns = [part.strip(" \t\"'`[]") for part in match["columns"].split(",")]
         wanted = {n: name for n, name in enumerate(columns) if _tells(name)}
-        values = re.compile(r"\s{0,40}values\s{0,40}", re.IGNORECASE).match(
-            at.text, match.end() + at.base
-        )
+        values = re.compile(r"\s{0,40}values\s{0,40}", re.IGNORECASE).match(at.text, match.end())
         if wanted and values:
             yield from _tuples(at.text, values.end(), wanted)
 

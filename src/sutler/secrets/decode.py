@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 _SHORTEST = 40
 _LETTERS = (string.ascii_letters + string.digits + "+/_-").encode()
@@ -24,8 +24,6 @@ _BYTES = re.compile(
 _LONGEST_PREFIX = 1000
 _READABLE = b"\t\n\r" + bytes(range(0x20, 0x7F))
 
-BASE64_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST}}}(?:[^A-Za-z0-9+/_-]|\z)"
-"""A long run and what ends it: one match for each."""
 ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
 BYTES_OF = "(?:byte|u8|char|uint8|buffer)"
 """Words without which a list of decimal numbers is not read as text."""
@@ -36,14 +34,11 @@ BYTES_HEAD = (
 PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
 
 
-def base64_runs(
-    text: str, raw: bytes, ends: Sequence[int] | None
-) -> Iterator[tuple[int, int, str]]:
+def base64_runs(text: str, raw: bytes) -> Iterator[tuple[int, int, str]]:
     """(start, end, decoded) of every long run of base64 letters that decodes to readable text;
-    `raw` is UTF-8. `ends` are the offsets at which `BASE64_RUN` ended, in order, if the engine has
-    looked.
+    `raw` is UTF-8.
     """
-    for at, stop in _runs(raw) if ends is None else _runs_at(raw, ends):
+    for at, stop in _runs(raw):
         decoded = _from_base64(raw[at:stop])
         if decoded:
             start = at if len(raw) == len(text) else len(raw[:at].decode("utf-8", "surrogatepass"))
@@ -63,17 +58,6 @@ def _runs(raw: bytes) -> Iterator[tuple[int, int]]:
         stop = len(raw) if stop < 0 else stop
         yield at, stop
         at = stop
-
-
-def _runs_at(raw: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-    last = 0
-    for end in ends:
-        stop = end if raw[end - 1] in _LETTERS else end - 1
-        before = raw[last:stop]
-        start = last + len(before.rstrip(_LETTERS))
-        if stop - start >= _SHORTEST:
-            yield start, stop
-        last = stop
 
 
 def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:

@@ -30,14 +30,28 @@ from sutler.secrets.grammar import GATES, TRIGGERS, VENDOR, VENDOR_TAIL, head
 
 BASE = 100_000
 """Trigger n has the number BASE + n in the database; below are the formats."""
-RUN = BASE + len(grammar.TRIGGERS)
-"""The number of a run that may be base64."""
 
 _SURE = 3
 """A word of this many characters is as good as the pattern, save the few that are all over source
 code.
 """
-_EVERYWHERE = frozenset(("live_", "test_", "token", "pat", "re_", "eab", "-us", "cio", "as-"))
+_EVERYWHERE = frozenset(
+    (
+        "live_",
+        "test_",
+        "token",
+        "pat",
+        "re_",
+        "eab",
+        "-us",
+        "cio",
+        "as-",
+        "ASCA",
+        "pk_",
+        "rf_",
+        "sk_",
+    )
+)
 _MOST = 20
 """A repetition that is asked for this often is as good as the whole."""
 
@@ -60,7 +74,7 @@ def probes() -> tuple[Probe, ...]:
         for number, head in enumerate(grammar.TRIGGERS)
         for part in _TRIGGERS.get(number, (widened(head),))
     )
-    return (*of_formats, *of_triggers, Probe(RUN, decode.BASE64_RUN))
+    return (*of_formats, *of_triggers)
 
 
 @cache
@@ -153,6 +167,11 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
         rf"(?:join|concat)\([\[(]?[\"']{_T}+[\"'],[ ]?[\"']{_T}",
         r"[\"']\]\.join",
     ),
+    # Code is full of values; only those with letters and digits are read.
+    grammar.VALUE: (
+        rf"\b(?:{grammar.VALUES})[\"']?[ \t]*[:=]>?[ \t]*[\"']?[^\s\"'<>]*"
+        r"(?:[0-9][^\s\"'<>]*[a-z]|[a-z][^\s\"'<>]*[0-9])",
+    ),
     grammar.ENCODED[2]: (
         rf"{_HEX}{_HEX}{_HEX}{_HEX}",
         rf"{decode.BYTES_OF}[\w.\[\]()<> =*&:;]*[\[{{(][ \n]*{_CODE}{_CODE}",
@@ -165,13 +184,11 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
 
 class Sightings(NamedTuple):
     """`formats`: numbers of formats that may match, each with offsets on the lines where (none:
-    anywhere); `triggers`: (trigger number, end offset) in order; `runs`: where in the bytes long
-    runs of base64 end (None: look for them).
+    anywhere); `triggers`: (trigger number, end offset) in order.
     """
 
     formats: Mapping[int, Sequence[int]] = {}
     triggers: tuple[tuple[int, int], ...] = ()
-    runs: Sequence[int] | None = ()
 
 
 Engine = Callable[[str, bytes], Sightings]
@@ -180,15 +197,11 @@ Engine = Callable[[str, bytes], Sightings]
 NONE = Sightings()
 
 
-_ASCII_LOWER = {upper: upper + 32 for upper in range(65, 91)}
-
-
 def lower(text: str) -> str:
-    """Lower case, character for character: a text whose lower case is longer keeps its letters
-    beyond ASCII.
-    """
-    low = text.lower()
-    return low if len(low) == len(text) else text.translate(_ASCII_LOWER)
+    """The text with the letters of ASCII in lower case, character for character."""
+    if text.isascii():
+        return text.lower()
+    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def stdlib_engine() -> Engine:
@@ -275,13 +288,9 @@ _VENDOR_TAIL = re.compile(VENDOR_TAIL.encode())
 def _sorted(events: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
     seen: dict[int, list[int]] = {}
     triggers: list[tuple[int, int]] = []
-    runs: list[int] = []
     plain = len(raw) == len(text)
     at = chars = 0
     for end, number in sorted(set(events)):
-        if number == RUN:
-            runs.append(end)
-            continue
         if number == BASE + VENDOR and not _VENDOR_TAIL.match(raw, end):
             continue
         if plain:
@@ -297,7 +306,7 @@ def _sorted(events: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
             seen.setdefault(number, []).append(chars)
         else:
             triggers.append((number - BASE, chars))
-    return Sightings(seen, tuple(triggers), runs)
+    return Sightings(seen, tuple(triggers))
 
 
 # Most formats are one run of token characters: their words are looked for in the long runs only, a
@@ -337,4 +346,4 @@ def _scan_stdlib(text: str, raw: bytes) -> Sightings:
         if words is None or any(word in low for word in words):
             triggers.extend((number, match.end()) for match in head(number).finditer(low))
     triggers.sort(key=lambda pair: (pair[1], pair[0]))
-    return Sightings(dict.fromkeys(seen, ()), tuple(triggers), runs=None)
+    return Sightings(dict.fromkeys(seen, ()), tuple(triggers))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sutler.formats.document import Finding
 from sutler.secrets import apart, name_kinds, readers, verdict
-from sutler.secrets.engines import Engine
+from sutler.secrets.engines import Engine, lower
 from sutler.secrets.format_table import formats
 from sutler.secrets.markers import digest_of
 from sutler.secrets.redactor import Hit, find
@@ -87,7 +87,7 @@ def _candidate(text: str, hit: Hit) -> readers.Candidate | None:
     start = text.rfind("\n", 0, hit.start) + 1
     stop = text.find("\n", hit.end)
     stop = len(text) if stop < 0 else stop
-    at = readers.stretch(text, start, stop, stop)
+    at = readers.Stretch(text, lower(text), start, stop, stop)
     for read in (*readers.READERS, *apart.READERS):
         for candidate in read(at):
             if candidate.start <= hit.start < candidate.end:

@@ -75,7 +75,10 @@ SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAM
 VENDOR_HEAD = rf"(?P<name>(?:{_VENDOR}){_VENDOR_REST}){_VENDOR_SEP}"
 VENDOR_TAIL = _VENDOR_REST + _VENDOR_SEP
 BLOCK_HEAD = r"-{4,5}[ ]?begin(?:[ +]|%20)[\w .+%-]{0,40}(?:private|static|seed|encrypted)|putty-user-key-file-[0-9]"
-VALUE_HEAD = r"(?<![\w-])(?:value|val|default(?:_?value)?|content|plaintext|secret_?string)[\"']?[ \t]{0,24}[:=]>?[ \t]{0,24}(?P<open>[\"']?)(?=[!-~]{6})"
+VALUES = "value|val|default(?:_?value)?|content|plaintext|secret_?string"
+VALUE_HEAD = (
+    rf"(?<![\w-])(?:{VALUES})[\"']?[ \t]{{0,24}}[:=]>?[ \t]{{0,24}}(?P<open>[\"']?)(?=[!-~]{{6}})"
+)
 SECURE_HEAD = r"convertto-securestring[ ]{1,4}"
 LOGIN_HEAD = r"(?<![\w-])(?P<word>password)[ \t]{1,8}(?=[!-~]{3})"
 JWK_HEAD = r"kty[\"']?[ \t]{0,4}[:=]"

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from sutler.secrets import grammar, name_kinds
-from sutler.secrets.engines import lower
 
 LONGEST = 8192
 """No value on one line is longer than this."""
@@ -47,29 +46,21 @@ class Candidate(NamedTuple):
 
 class Stretch(NamedTuple):
     """Where to read: heads in [start, limit), values up to `end`, the end of the line. `low` is the
-    text in lower case from `base`, a little before `start`, to `limit`.
+    text in lower case.
     """
 
     text: str
     low: str
-    base: int
     start: int
     limit: int
     end: int
 
     def name(self, match: re.Match[str]) -> str:
         """The whole name, with the part before the word that triggered, in its own case."""
-        start = match.start("name") + self.base
-        return _left(self.text, start) + self.text[start : match.end("name") + self.base]
+        start = match.start("name")
+        return _left(self.text, start) + self.text[start : match.end("name")]
 
 
-def stretch(text: str, start: int, limit: int, end: int) -> Stretch:
-    base = max(0, start - _BACK)
-    return Stretch(text, lower(text[base:limit]), base, start, limit, end)
-
-
-_BACK = 8
-"""No head looks back further than this."""
 _NAME_LETTERS = string.ascii_letters + string.digits + "_.$@-"
 BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
 _NEXT_PAIR = re.compile(r";[A-Za-z_ ]{1,40}=|;\Z")  # in a connection string
@@ -126,11 +117,11 @@ def _left(text: str, end: int, start: int = 0) -> str:
 
 
 def _search(trigger: int, at: Stretch, here: int) -> re.Match[str] | None:
-    return grammar.head(trigger).search(at.low, here - at.base, at.limit - at.base)
+    return grammar.head(trigger).search(at.low, here, at.limit)
 
 
 def heads(trigger: int, at: Stretch, start: int) -> Iterator[re.Match[str]]:
-    return grammar.head(trigger).finditer(at.low, start - at.base, at.limit - at.base)
+    return grammar.head(trigger).finditer(at.low, start, at.limit)
 
 
 def _read_quoted(at: Stretch) -> Iterator[Candidate]:
@@ -140,14 +131,14 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             at.name(match),
             match["sep"],
             match["open"],
-            match.end() + at.base,
+            match.end(),
         )
         if separator in _WORDY and name.lower() in ("pass", "key", "keys"):
             continue  # "arguments to pass to `run`"
         if separator == "," and not match["close"].strip("])*}"):
             continue
         how = _how(separator)
-        if how == "call" and not name_kinds.is_setter(name):
+        if (how == "call" and not name_kinds.is_setter(name)) or name_kinds.kind_of(name) == "none":
             continue
         more = (
             re.compile(r",[ ]?" + re.escape(opener)) if match["wrap"].endswith(("[", "{")) else None
@@ -155,15 +146,14 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
         while (stop := closing(at.text, opener, here, at.end)) >= 0:
             after = stop + len(opener)
             if not _is_key(at.text, match["wrap"], after, at.end):
-                first = _GOES_ON.match(at.text, after, at.end) is not None
-                yield Candidate(here, stop, name, _in_list(how, match["wrap"], first))
+                yield Candidate(here, stop, name, _in_list(at, how, match["wrap"], after))
             here = after
             following = more.match(at.text, here, at.end) if more else None
             if following is None:
                 break
             here = following.end()
         # A value can be a name itself: `getenv("PASSWORD", "…")`, `"type": "password", "value": …`
-        here = match.end() + at.base
+        here = match.end()
 
 
 _SPOKEN = ("", "is", "was", "is:", "was:")
@@ -180,14 +170,16 @@ def _how(separator: str) -> How:
     return "apart" if separator in _SPOKEN else "quoted"
 
 
-def _in_list(how: How, wrap: str, first: bool) -> How:
+def _in_list(at: Stretch, how: How, wrap: str, after: int) -> How:
     """A plain word is a value's name or kind where others follow in a call, in any list, and
     where something is looked up: `set_password("service", user, …)`, `password: ["required", …]`,
     `pass = require("pass")`.
     """
-    listed = wrap.endswith("[") or (first and (how == "call" or "(" in wrap))
-    listed = listed or _LOOKUP.search(wrap) is not None
-    return "listed" if listed and how in ("quoted", "call") else how
+    if how not in ("quoted", "call"):
+        return how
+    in_call = how == "call" or "(" in wrap
+    listed = wrap.endswith("[") or (in_call and _GOES_ON.match(at.text, after, at.end))
+    return "listed" if listed or (wrap and _LOOKUP.search(wrap)) else how
 
 
 _LOOKUP = re.compile(
@@ -204,7 +196,7 @@ def _is_key(text: str, wrap: str, after: int, end: int) -> bool:
 def _read_bare(at: Stretch) -> Iterator[Candidate]:
     here = at.start
     while match := _search(grammar.BARE, at, here):
-        here = match.end() + at.base
+        here = match.end()
         value = BARE_VALUE.match(at.text, here, at.end)
         if value is None:
             continue
@@ -227,7 +219,7 @@ def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:
     """
     if not head[0].endswith("=") and _MORE_WORDS.match(at.text, stop, at.end):
         return True
-    before = at.text[max(0, head.start() + at.base - 2) : head.start() + at.base]
+    before = at.text[max(0, head.start() - 2) : head.start()]
     if before[-1:] == "$":  # `test "$pass" = link`
         return True
     if head["name"] not in ("pass", "pw") or ":" not in head[0]:
@@ -241,7 +233,7 @@ _BEFORE_KEY = 40
 def _read_header(at: Stretch) -> Iterator[Candidate]:
     here = at.start
     while match := _search(grammar.HEADER, at, here):
-        start, here = match.start() + at.base, match.end() + at.base
+        start, here = match.start(), match.end()
         value = _HEADER_VALUE.match(at.text, here, at.end)
         before = at.text[start - 1] if start else " "
         if match["name"] == "key" and "auth" not in at.low[: match.start()][-_BEFORE_KEY:]:
@@ -253,7 +245,7 @@ def _read_header(at: Stretch) -> Iterator[Candidate]:
 
 def _read_url(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.URL, at, at.start):
-        value = _URL_VALUE.match(at.text, match.end() + at.base, at.end)
+        value = _URL_VALUE.match(at.text, match.end(), at.end)
         if value:
             yield Candidate(value.start(), value.end(), match["user"], "url")
 
@@ -261,20 +253,20 @@ def _read_url(at: Stretch) -> Iterator[Candidate]:
 def _read_dsn(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.DSN, at, at.start):
         start, stop = match.span("value")
-        user = _left(at.text, match.start() + at.base, at.start)
-        yield Candidate(start + at.base, stop + at.base, user, "url")
+        user = _left(at.text, match.start(), at.start)
+        yield Candidate(start, stop, user, "url")
 
 
 def _read_flag(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.FLAG, at, max(0, at.start - 1)):
-        value = _FLAG_VALUE.match(at.text, match.end() + at.base, at.end)
+        value = _FLAG_VALUE.match(at.text, match.end(), at.end)
         if value is None:
             continue
         name, start = match["name"], value.start()
         if at.text.startswith("pass:", start):  # openssl's way to give a password
             start += len("pass:")
         if len(name) <= 2 or name == "user":
-            begin = at.start - at.base
+            begin = at.start
             command = _COMMANDS.search(at.low, begin, match.start())
             if (
                 command
@@ -300,7 +292,7 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
 
 def _read_sql(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.SQL, at, at.start):
-        start = match.end() + at.base
+        start = match.end()
         stop = closing(at.text, match["open"], start, at.end)
         if stop > 0:
             yield Candidate(start, stop, "password", "sql")
@@ -308,7 +300,7 @@ def _read_sql(at: Stretch) -> Iterator[Candidate]:
 
 def _read_element(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.ELEMENT, at, at.start):
-        value = _ELEMENT_VALUE.match(at.text, match.end() + at.base, at.end)
+        value = _ELEMENT_VALUE.match(at.text, match.end(), at.end)
         if value:
             yield Candidate(value.start(), value.end(), at.name(match), "element")
 
@@ -318,9 +310,9 @@ def _read_pair(at: Stretch) -> Iterator[Candidate]:
     settings.
     """
     for match in heads(grammar.PAIR, at, at.start):
-        rest = _PAIR_REST.match(at.text, match.end() + at.base)
+        rest = _PAIR_REST.match(at.text, match.end())
         if rest is None:
-            inside = _PAIR_ELEMENT.match(at.text, match.end() + at.base, at.end)
+            inside = _PAIR_ELEMENT.match(at.text, match.end(), at.end)
             if inside:
                 yield Candidate(*inside.span("value"), at.name(match), "element")
             continue
@@ -339,9 +331,9 @@ def _read_spaced(at: Stretch) -> Iterator[Candidate]:
     them.
     """
     for match in heads(grammar.SPACED, at, at.start):
-        value = _FLAG_VALUE.match(at.text, match.end() + at.base, at.end)
+        value = _FLAG_VALUE.match(at.text, match.end(), at.end)
         start, stop = match.span("name")
-        if value and at.text[start + at.base : stop + at.base].isupper():
+        if value and at.text[start:stop].isupper():
             yield Candidate(value.start(), value.end(), at.name(match), "flag")
 
 
@@ -349,7 +341,7 @@ def _read_vendor(at: Stretch) -> Iterator[Candidate]:
     """A service's name, something that assigns, and a generated value."""
     here = at.start
     while match := _search(grammar.VENDOR, at, here):
-        here = match.end() + at.base
+        here = match.end()
         value = _VENDOR_VALUE.match(at.text, here, at.end)
         name = at.name(match)
         if value and not name.lower().startswith("tiktoken") and not name_kinds.is_negative(name):

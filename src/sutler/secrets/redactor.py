@@ -21,7 +21,7 @@ from sutler.secrets import (
     readers,
     verdict,
 )
-from sutler.secrets.engines import NONE, Engine, Sightings, stdlib_engine
+from sutler.secrets.engines import Engine, Sightings, lower, stdlib_engine
 from sutler.secrets.format_table import Format, file_values, formats, pattern, quotes_only, vouches
 from sutler.secrets.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
 
@@ -120,7 +120,7 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
     raw = raw or text.encode("utf-8", "surrogatepass")
     seen = scan(text, raw)
     hits = _plain_hits(text, path, seen)
-    for start, end, decoded in _encoded_runs(text, raw, seen) if seen is not NONE else ():
+    for start, end, decoded in _encoded_runs(text, raw, seen):
         inner = _plain_hits(decoded, path, scan(decoded, decoded.encode()))
         if inner:
             best = min(inner, key=lambda hit: (-hit.confidence, *hit))
@@ -143,8 +143,7 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
 
 
 def _encoded_runs(text: str, raw: bytes, seen: Sightings) -> Iterator[tuple[int, int, str]]:
-    if seen.runs is None or seen.runs:
-        yield from decode.base64_runs(text, raw, seen.runs)
+    yield from decode.base64_runs(text, raw)
     done = [-1] * len(grammar.ENCODED)
     for number, end in seen.triggers:
         kind = number - _FIRST_ENCODED
@@ -211,6 +210,7 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
     hits: list[Hit] = []
     done: set[tuple[int, int]] = set()
     at: readers.Stretch | None = None
+    low = ""
     line = stop = -1
     for number, end in triggers:
         if number == grammar.JOIN or number >= _FIRST_ENCODED:
@@ -229,7 +229,8 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
                 limit = (
                     stop if stop - line <= LONG_LINE else min(stop, unit + STRETCH + grammar.REACH)
                 )
-                at = readers.stretch(text, unit, limit, stop)
+                low = low or lower(text)
+                at = readers.Stretch(text, low, unit, limit, stop)
             hits += _read_unit(number, at, strict)
     return hits
 

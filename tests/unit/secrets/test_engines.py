@@ -15,7 +15,6 @@ from sutler.secrets import name_kinds
 from sutler.secrets.engines import (
     _NAMED,
     BASE,
-    RUN,
     Engine,
     compile_database,
     hyperscan_engine,
@@ -23,7 +22,7 @@ from sutler.secrets.engines import (
     stdlib_engine,
 )
 from sutler.secrets.format_table import Format, file_rules, formats
-from sutler.secrets.grammar import NAMES
+from sutler.secrets.grammar import NAMES, TRIGGERS
 from sutler.secrets.redactor import redact
 from tests.unit.secrets.test_hostile_input import cpu_seconds, fill
 
@@ -64,7 +63,7 @@ def test_the_names_of_the_probes_look_neither_back_nor_ahead() -> None:
 
 def test_numbers_tell_formats_from_triggers() -> None:
     numbers = {one.number for one in probes()}
-    assert numbers == {*range(len(formats())), *range(BASE, RUN + 1)}
+    assert numbers == {*range(len(formats())), *range(BASE, BASE + len(TRIGGERS))}
 
 
 @pytest.mark.parametrize(
