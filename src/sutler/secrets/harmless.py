@@ -18,7 +18,7 @@ _PATTERN = re.compile(
 )
 _POSITION = re.compile(r"\d{1,7}:\d{1,7}(?::|$)")
 _IDENTIFIERS = re.compile(
-    r"S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]+-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
+    r"\[?(?:TLS|SSL)_\w+(?:,\w*)*|S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]+-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
     r"|[\^~=<>v]{0,3}\d+(?:\.\d+){1,3}(?:[-+.][a-z]+[\d.]*)?(?:\(.*)?|#[0-9a-f]{3,8}",
     re.IGNORECASE,
 )  # Windows accounts, SPDX licences, versions, colours

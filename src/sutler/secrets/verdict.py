@@ -219,6 +219,8 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
         return 0.0
     if how in ("quoted", "call") and is_noise(value):
         return 0.8
+    if kind == "password" and how in _DIRECT and _COMPOSED.fullmatch(value):
+        return 0.5
     if is_placeholder(value) or is_harmless(value) or is_address(value):
         return 0.0
     if is_compound_name(value):
@@ -247,6 +249,8 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
             return 0.8
         odd = how in _DIRECT and not loose and value.isalnum() and len(value) >= 6
         return 0.5 if odd and strangeness(value) >= _STRANGE else 0.0
+    if "=" in value.rstrip("="):
+        return 0.0
     return 0.6 if is_random(value, 16 if not loose else 20) else 0.0
 
 
@@ -269,6 +273,10 @@ _ESCAPE = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrt0])")
 _DIRECT = ("quoted", "compare", "flag", "sql", "element", "bare")
 _PLAIN = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*[!@#$%&*]*[^\W_]*")
 _SNAKE = re.compile(r"-{0,2}[a-z]+\d?(?:[_-][a-z\d]+)+")
+_COMPOSED = re.compile(
+    r"[A-Z][a-z]{2,15}[!@#$%&*]?\d{2,4}[!@#$%&*]{1,2}|[A-Z][a-z]{2,15}[@#$%&*]\d{2,4}"
+)
+"""What people type where a rule wants a capital, a digit and a mark: `Password1234!`."""
 _STRANGE = 4.4
 
 
