@@ -1,5 +1,6 @@
 """python -m bench.selection [--data FILE] --repos DIR --cache DIR [--sample 200] [--ablate] [--split
-tune|dev] python -m bench.selection --report ROWS…      prints rows that earlier runs kept with
+tune|dev] [--peers [DIR]] [--page FILE]
+python -m bench.selection --report ROWS… [--page FILE]      prints rows that earlier runs kept with
 --rows
 
 Reads development instances, rebuilds each project's tree and history at the base commit from bare
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from bench.selection import lines, measure
+from bench.selection import lines, measure, peers
 from bench.selection.baseline import bm25
 from bench.selection.commits import TASKS, filled
 from bench.selection.data import (
@@ -31,6 +32,7 @@ from bench.selection.data import (
 )
 from bench.selection.kept import Shelf
 from bench.selection.packs import Bench, visible_lines
+from bench.selection.page import Record, Row, page_of
 from sutler.formats import parse
 from sutler.pack.scope import GOAL_LIMIT, RANKED
 from sutler.ranking import WEIGHTS, Reader, Weights, rank
@@ -38,23 +40,17 @@ from sutler.ranking.history import Past
 from sutler.ranking.score import Ranked
 from sutler.tokens.counter import counter_for
 
-Row = dict[str, float]
 PLACES = 300
 """Files of a ranking that the figures look at."""
-
-
-class Record(msgspec.Struct, frozen=True):
-    id: str
-    split: str
-    variant: str
-    row: Row
 
 
 def main(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
     if options.report:
-        _print([record for path in options.report for record in _load_rows(path)])
+        _show([record for path in options.report for record in _load_rows(path)], options.page)
         return 0
+    others, hints = peers.installed(options.peers) if options.peers else ([], [])
+    print("\n".join(hints), file=sys.stderr, end="\n" if hints else "")
     chosen_tasks = stratified(load_instances(options.data), options.sample)
     instances = list(filled(chosen_tasks, options.repos))
     chosen = (
@@ -70,13 +66,25 @@ def main(arguments: Sequence[str]) -> int:
     for repo in chosen:
         mine = [i for i in instances if i.repo == repo and i.id in asked - done]
         for instance in mine:
-            rows = _measure(instance, mirror_of(options.repos, repo), shelf, variants)
+            git_dir = mirror_of(options.repos, repo)
+            rows = _measure(instance, git_dir, shelf, variants)
+            if options.peers:
+                tree = list_tree(git_dir, instance.base_commit)
+                reader, _ = shelf.reader(instance, git_dir, tree)
+                rows |= peers.rows(others, options.peers, instance, git_dir, reader)
             fresh = [Record(instance.id, instance.split, name, row) for name, row in rows.items()]
             records += fresh
             _keep_rows(options.rows, fresh)
         print(f"{repo}: {len(mine)} done", file=sys.stderr, flush=True)
-    _print(records)
+    _show(records, options.page)
     return 0
+
+
+def _show(records: Sequence[Record], page: str) -> None:
+    _print(records)
+    if page:
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(page_of(records))
 
 
 def _keep_rows(path: str, records: Sequence[Record]) -> None:
@@ -113,6 +121,15 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--report", nargs="+", default=[], help="print kept rows and measure nothing"
     )
+    parser.add_argument(
+        "--peers",
+        nargs="?",
+        const=os.environ.get("SUTLER_BENCH_PEERS", "peers"),
+        default="",
+        metavar="DIR",
+        help="also measure the tools whose environments lie below DIR (default: %(const)s)",
+    )
+    parser.add_argument("--page", default="", metavar="FILE", help="write the tables as HTML")
     parser.add_argument(
         "--ablate", action="store_true", help="also switch off every ingredient in turn"
     )
@@ -196,6 +213,7 @@ def _line_row(bench: Bench, instance: Instance, ranked: tuple[Ranked, ...], past
 def _print(records: Sequence[Record]) -> None:
     _print_files(records)
     _print_lines(records)
+    _print_peer_lines(records)
 
 
 def _print_lines(records: Sequence[Record]) -> None:
@@ -214,6 +232,17 @@ def _print_lines(records: Sequence[Record]) -> None:
         print(
             f"at the stop: median {tokens[len(tokens) // 2]:,.0f} tokens, {refused:.1f} % abstain"
         )
+
+
+def _print_peer_lines(records: Sequence[Record]) -> None:
+    """Line figures of other tools at fixed budgets."""
+    variants = dict.fromkeys((record.split, record.variant) for record in records)
+    for split, variant in sorted(variants):
+        mine = [r.row for r in records if (r.split, r.variant) == (split, variant)]
+        mine = [row for row in mine if "R@2k" in row and "R@stop" not in row]
+        for place in (f"{limit // 1000}k" for limit in lines.FIXED if mine):
+            names = [f"{name}@{place}" for name in lines.NAMES]
+            print(f"{f'{split} {variant} {place}':>32}  {measure.table(mine, names)}")
 
 
 def _print_files(records: Sequence[Record]) -> None:
