@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,9 @@ def test_a_release_is_made_dry(tmp_path: Path) -> None:
     parts = json.loads((out / "sbom.cdx.json").read_text())["components"]
     assert {"sutler", "msgspec", "textual"} <= {part["name"] for part in parts}
     assert "not stated" not in (out / "LICENCES.txt").read_text().partition("sutler")[0]
+    [wheel] = out.glob("*.whl")
+    with zipfile.ZipFile(wheel) as made:
+        assert any(name.endswith("share/man/man1/sutler.1") for name in made.namelist())
     [sdist] = out.glob("*.tar.gz")
     with tarfile.open(sdist) as tar:
         tar.extractall(tmp_path / "unpacked", filter="data")

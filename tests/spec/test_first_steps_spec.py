@@ -178,6 +178,18 @@ def test_a_first_pack_into_the_project_counts_only_the_project(plant: Plant) -> 
     assert "packed  2 of 3 files" in run(folder, "pack", "-o", "pack.md").stderr
 
 
+def test_a_pack_sent_to_a_file_by_the_shell_does_not_hold_that_file(plant: Plant) -> None:
+    folder = plant(TREE)
+    expected = run(folder, "pack").stdout
+    words = [sys.executable, "-m", "sutler", "pack"]
+    for _ in range(2):  # new, and again over the old one
+        with (folder / "pack.md").open("w") as stream:
+            subprocess.run(words, cwd=folder, stdout=stream, check=True, timeout=LIMIT)
+        assert "## `pack.md`" not in (folder / "pack.md").read_text()
+    (folder / "pack.md").unlink()
+    assert run(folder, "pack").stdout == expected
+
+
 def test_files_that_name_sutler_are_packed_and_packs_are_not(plant: Plant) -> None:
     folder = plant({**TREE, ".mcp.json": '{"mcpServers": {"sutler": {"command": "sutler"}}}\n'})
     for number, format in enumerate(("markdown", "xml", "json", "plain", "claude")):

@@ -265,7 +265,7 @@ class Ledger:
     def refusal(self, required: int) -> RefusedError:
         return RefusedError(
             f"the required text costs {required:,} {self._unit} and the budget is {self.limit:,}",
-            rule=f"budget: {self.described}; the goal and the pack's own frame never give way",
+            rule=f"budget: {self.described}; the goal and the pack's own frame are never cut",
             next_step="raise the budget, or shorten the goal",
         )
 

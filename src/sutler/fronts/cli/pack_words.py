@@ -341,9 +341,21 @@ def leave_receipt(
 
 def without_outputs(args: argparse.Namespace, project: Project) -> Project:
     """The project without what this run writes: its pack, its receipt and its page."""
-    names = outputs(args.output, args.split) if args.output and args.output != "-" else []
+    wrote = args.output and args.output != "-"
+    names = outputs(args.output, args.split) if wrote else _behind_stdout()
     names += [name for name in (args.report, args.receipt) if name]
     return project.writing_to(*names) if names else project
+
+
+def _behind_stdout() -> list[str]:
+    """The file to which the shell sends stdout, as in `sutler pack > pack.md`, where the system
+    tells: it is there, empty, before the scan begins.
+    """
+    try:
+        name = os.readlink("/proc/self/fd/1")
+        return [name] if os.path.isfile(name) else []
+    except OSError:
+        return []
 
 
 def outputs(output: str, split: str | None) -> list[str]:
