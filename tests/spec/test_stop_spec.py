@@ -114,6 +114,19 @@ def test_nothing_fits(project: Project, format: str) -> None:
     assert "shop" in parsed.preamble.tree.text
 
 
+@pytest.mark.parametrize(("name", "abstains"), [("refund_order", False), ("ReplayBuffer", True)])
+def test_names_of_code_that_occur_nowhere_speak_against_a_tree(
+    project: Project, name: str, abstains: bool
+) -> None:
+    """Ordinary words are in every tree; names of code are not."""
+    goal = (
+        f"`{name}` returns the total twice\n\nAfter a restart of the broker `{name}` sends each frame"
+        " to every consumer in the partition, and the offsets of the replicas drift apart until the"
+        " coordinator elects another leader and truncates the segment.\n"
+    )
+    assert parse(project.pack(goal=goal).text()).listing.abstained == abstains
+
+
 def test_a_path_of_the_tree_in_the_goal_is_enough(project: Project) -> None:
     text = project.pack(goal="Look at shop/door.py, please").text()
     assert "def open_door" in text

@@ -16,6 +16,8 @@ from itertools import accumulate
 from msgspec import Struct
 
 from sutler.languages.facts import Region
+from sutler.languages.terms import whole
+from sutler.ranking.query import like_code
 from sutler.ranking.reader import Reader
 from sutler.ranking.region_worth import Lens, Traits, traits_of
 from sutler.ranking.score import Ranked
@@ -74,42 +76,61 @@ def chances(files: Sequence[Candidate]) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(map(_probability, rows)) for rows in features(files))
 
 
-FITS: Mapping[str, float] = {"score": 1.75, "defined": 2.08, "held": 6.0, "title": 4.96}
+FITS: Mapping[str, float] = {
+    "score": 1.05,
+    "words": 6.66,
+    "names": 4.47,
+    "missing": -4.03,
+    "files": -0.9,
+}
 """The coefficients of the model that says whether anything in a tree fits a task; fitted on tasks
 of the tune projects, each posed to its own tree and to a wrong one."""
-_LEAST_FIT = 9.95
+_LEAST_FIT = -0.4
 _SHORT = (
     15  # terms: a short goal of a person fits if the tree defines a name of it, or half its words
 )
 _LOOKED = 5  # files whose regions are looked at
+_NAMELESS = 0.5  # what a task without a name of code says of its names
 
 
 def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:
     """Whether a tree holds anything for a task: how well the best file scores, which share of the
-    task's names it defines and of its words it holds, and which share of its title item region
-    holds. A path of the tree that the task names is enough."""
+    task's words one region holds, which share of its names of code and of its terms occur at all,
+    and how many files there are to hold them by chance. A path of the tree that the task names is
+    enough."""
     if not ranked or not lens.worth:
         return False
     if any(item.name in _CERTAIN and item.value > 0 for item in ranked[0].signals):
         return True
-    names = lens.query.names
-    defined = sum(weight for name, weight in names.items() if reader.definers(name))
     held = sum(worth for term, worth in lens.worth.items() if reader.holds(term))
+    defined = any(reader.definers(name) for name in lens.query.names)
     if len(lens.worth) < _SHORT and (defined or 2 * held > sum(lens.worth.values())):
         return True
     best = {item.path for item in ranked[:_LOOKED]}
     numbers = [number for number, doc in reader.docs.items() if doc.path in best]
-    title = max(
-        (traits.title for number in numbers for traits in traits_of(reader.regions(number), lens)),
+    words = max(
+        (traits.words for number in numbers for traits in traits_of(reader.regions(number), lens)),
         default=0.0,
     )
+    terms = lens.query.terms
     total = (
         FITS["score"] * ranked[0].score
-        + FITS["defined"] * defined / (sum(names.values()) or 1.0)
-        + FITS["held"] * held / (sum(lens.worth.values()) or 1.0)
-        + FITS["title"] * title
+        + FITS["words"] * words
+        + FITS["names"] * _held_names(reader, lens.query.names)
+        + FITS["missing"] * sum(not reader.holds(term) for term in terms) / len(terms)
+        + FITS["files"] * math.log1p(len(reader.docs))
     )
     return total >= _LEAST_FIT
+
+
+def _held_names(reader: Reader, names: Mapping[str, float]) -> float:
+    """The share, by weight, of the names that only code has and the tree holds in any place."""
+    of_code = {name: weight for name, weight in names.items() if like_code(name)}
+    if not of_code:
+        return _NAMELESS
+    reader.seek(map(whole, of_code))
+    held = sum(weight for name, weight in of_code.items() if reader.holds(whole(name)))
+    return held / sum(of_code.values())
 
 
 _CERTAIN = frozenset({"named", "mention", "frame"})

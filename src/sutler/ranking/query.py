@@ -259,7 +259,7 @@ def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
     for zone, text in zones:
         weight = ZONE_WEIGHTS[zone]
         for word in words(text):
-            codelike = _CODELIKE.fullmatch(word) is not None
+            codelike = like_code(word)
             if (
                 zone == "setup"
                 or (zone in ("prose", "trace", "error") and not codelike)
@@ -268,6 +268,11 @@ def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
                 continue
             names[word] = max(names.get(word, 0.0), weight * (1.0 if codelike else 0.35))
     return names
+
+
+def like_code(word: str) -> bool:
+    """Whether a word is spelled as only names of code are: with capitals or underscores inside."""
+    return _CODELIKE.fullmatch(word) is not None
 
 
 def _with_frames(names: dict[str, float], mentions: tuple[Mention, ...]) -> dict[str, float]:
