@@ -13,8 +13,9 @@ import sutler as api
 from tests.conftest import Plant, Sutler
 
 BODY = "".join(f"    total += {number}\n" for number in range(40))
+SOURCE = f"import os\n\n\ndef work(total: int) -> int:\n{BODY}    return total\n"
 TREE = {
-    "src": {"a.py": f"import os\n\n\ndef work(total: int) -> int:\n{BODY}    return total\n"},
+    "src": {"a.py": SOURCE},
     "tests": {"test_a.py": f"def test_work() -> None:\n    total = 0\n{BODY}    assert total\n"},
     "docs": {"a.md": "# Title\n\nSome words about it.\n"},
     "notes.txt": "".join(f"note {number}\n" for number in range(400)),
@@ -88,7 +89,7 @@ def test_redaction_comes_before_the_outline(plant: Plant, sutler: Sutler) -> Non
         (["--detail", "src/**=half"], "is no level of detail"),
         (["--compress", "--goal", "work"], "a goal are given together"),
         (["--compress", "-n"], "-n and outlines"),
-        (["--compress", "--type", "summary"], "for rendered packs"),
+        (["--compress", "--type", "summary"], "a summary is outlines already"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -96,3 +97,21 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     ran = sutler("pack", *words, cwd=folder)
     assert (ran.code, message in ran.err) == (2, True), ran.err
+
+
+def test_documents_keep_to_the_levels(folder: Path, sutler: Sutler) -> None:
+    """A full document holds outlines and leaves out listed files; so does one whose rules stand in
+    a config file. `verify` accepts it."""
+    (folder / "sutler.toml").write_text('detail = ["tests/**=outline", "docs/**=list"]\n')
+    ran = sutler("pack", "--type", "full", "-f", "json", "-o", "pack.json", cwd=folder)
+    assert ran.code == 0, ran.err
+    document = json.loads((folder / "pack.json").read_text())
+    contents = {item["path"]: item for item in document["contents"]}
+    assert contents["src/a.py"]["content"] == SOURCE
+    assert contents["tests/test_a.py"]["content"] == "1: def test_work() -> None\n"
+    assert contents["tests/test_a.py"]["condensed"] == "outline"
+    index = {row["path"]: row for row in document["file_index"]}
+    assert "docs/a.md" not in contents
+    assert index["docs/a.md"]["exclusion_reason"] == "not_selected"
+    checked = sutler("verify", "pack.json", cwd=folder)
+    assert checked.code == 0, checked.err

@@ -46,7 +46,11 @@ SWIFT = Language(
     tests=Tests(
         stem=f"{AFFIX}|{SPEC}|{CAMEL}",
         spec_folder=True,
-        frameworks=((r"import XCTest", "xctest"), (r"import Testing", "swift-testing")),
+        frameworks=(
+            (r"import Quick\b", "quick"),
+            (r"import XCTest", "xctest"),
+            (r"import Testing", "swift-testing"),
+        ),
     ),
     entries=Entries(main=r"(?m)^@(?:main|UIApplicationMain|NSApplicationMain)\b", compiled=True),
     uses=Uses(definitions=r"\b(?:class|struct|enum|protocol|actor|typealias)\s+([A-Z]\w+)"),

@@ -167,7 +167,7 @@ def _shown(pack: FullPack | SummaryPack) -> list[tuple[str, str, str, str]]:
 def level_of(item: KeyFile | FileContent) -> str:
     """How much of a file a document shows, in the words of a rendered pack."""
     if item.condensed is not UNSET:
-        return "condensed"
+        return "outline" if item.condensed == "outline" else "condensed"
     return "head_tail" if item.truncated else "full"
 
 

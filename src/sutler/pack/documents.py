@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.budget.selection import Choice
+from sutler.budget.shrink import outline_text
 from sutler.config import Settings, parse_size
 from sutler.errors import UsageError
 from sutler.formats.document import CleanText
@@ -87,22 +88,31 @@ def cut_of(settings: Settings, constraints: PackConstraints) -> TruncationConfig
     )
 
 
-def chosen(project: Scope, *, capped: bool = True) -> tuple[Snapshot, tuple[str, ...]]:
-    """What the globs leave of the scan, as a snapshot of its own; and its paths, strongest claim
-    first."""
+def chosen(
+    project: Scope, *, capped: bool = True
+) -> tuple[Snapshot, tuple[str, ...], frozenset[str]]:
+    """What the globs leave of the scan, as a snapshot of its own; its paths, strongest claim first;
+    and those of which only the outline is asked for."""
     snapshot = project.scan()
     request = project.request()
     selection = project.select(snapshot, request if capped else replace(request, max_files=None))
     entries = sorted((choice.entry for choice in selection.choices), key=lambda entry: entry.path)
     excluded = sorted((*snapshot.excluded, *selection.excluded), key=lambda item: item.path)
     paths = tuple(choice.path for choice in selection.choices)
-    return replace(snapshot, entries=tuple(entries), excluded=tuple(excluded)), paths
+    outlined = frozenset(choice.path for choice in selection.choices if choice.outline)
+    return replace(snapshot, entries=tuple(entries), excluded=tuple(excluded)), paths, outlined
+
+
+def _outlined(clean: CleanText, path: str) -> CleanText:
+    """The outline in place of the text, for a file that has one."""
+    outline = outline_text(path, clean.text)
+    return replace(clean, text=outline, condensed="outline") if outline else clean
 
 
 def snapshot_of(project: Scope, environ: Mapping[str, str] = os.environ) -> ProjectSnapshot:
     """Seed 004's ProjectSnapshot. Its root is the folder's name: no path of this machine leaves."""
     project = project.numbered()
-    snapshot, _ = chosen(project)
+    snapshot, _, _ = chosen(project)
     now = environ.get("SOURCE_DATE_EPOCH", "") or str(int(datetime.now(UTC).timestamp()))
     return project_snapshot(snapshot, project.clean()(project.name, "").text, _moment(now))
 
@@ -110,14 +120,18 @@ def snapshot_of(project: Scope, environ: Mapping[str, str] = os.environ) -> Proj
 def select_type(project: Scope, constraints: PackConstraints) -> tuple[PackType, str]:
     """Full or summary, and why. The cap on files is a reason for a summary here, so it does not cap
     first."""
-    snapshot, _ = chosen(project, capped=False)
+    snapshot, _, outlined = chosen(project, capped=False)
     cut = cut_of(project.settings, constraints)
-    measured = _measured(project, snapshot, constraints, cut)
+    measured = _measured(project, snapshot, constraints, cut, outlined)
     return packs.select_pack(snapshot, constraints, cut, measured)
 
 
 def _measured(
-    project: Scope, snapshot: Snapshot, constraints: PackConstraints, cut: TruncationConfig
+    project: Scope,
+    snapshot: Snapshot,
+    constraints: PackConstraints,
+    cut: TruncationConfig,
+    outlined: frozenset[str],
 ) -> dict[str, int] | None:
     """The bytes that each file would show in a full pack. None where there are more files than such
     a pack may have: then nothing need be read."""
@@ -131,7 +145,10 @@ def _measured(
         for entry in entries:
             material = loader.material(Choice(entry, facts_of(entry.path), 0, 0.0, ""))
             if not isinstance(material, Excluded):
-                text, _ = packs.truncate(material.clean.text, cut)
+                clean = material.clean
+                if entry.path in outlined:
+                    clean = _outlined(clean, entry.path)
+                text, _ = packs.truncate(clean.text, cut)
                 sizes[entry.path] = packs.byte_length(text)
     return sizes
 
@@ -226,7 +243,7 @@ def _gather(
 ) -> packs.Material:
     """Read and clean what a summary needs; with `room`, as many texts besides as may enter a full
     pack."""
-    snapshot, order = chosen(project, capped=room is not None)
+    snapshot, order, outlined = chosen(project, capped=room is not None)
     pairs = packs.classified(snapshot)
     sources = read_sources(project.opened(), own_sources(pairs))
     users = graph.users(sources, workspace_packages(project.opened(), pairs))
@@ -249,6 +266,8 @@ def _gather(
         )
         starts = [path for path in surveyed.manifest.entry_points if path not in texts]
         more, more_digests, more_lost = _loaded(loader, pairs, starts)
+    if room is not None:  # a summary shows outlines anyway
+        texts.update({path: _outlined(texts[path], path) for path in outlined & texts.keys()})
     texts, digests, lost = {**texts, **more}, {**digests, **more_digests}, [*lost, *more_lost]
     out = {item.path for item in lost}
     snapshot = replace(

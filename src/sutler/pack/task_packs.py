@@ -55,7 +55,7 @@ class ContextPacker:
         given = task if isinstance(task, TaskSpec) else read_task(dict(task))
         clean = project.clean()
         spec = cleaned(given, clean)
-        snapshot, order = chosen(project)
+        snapshot, order, _ = chosen(project)
         limit = self._max or TIER_CHARS[self._tier or spec.model_tier]
         root = project.opened()
         with root.reader() as reader:

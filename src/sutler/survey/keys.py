@@ -81,8 +81,8 @@ _ASIDE_CONFIG = re.compile(
 )
 
 
-_HIDDEN = re.compile(r"(?:^|/)\.")
-"""Settings of an editor, a formatter or a service: no configuration of the project."""
+_NO_SETTINGS = re.compile(r"(?:^|/)\.|\.slnx?$|(?:^|/)MANIFEST\.in$")
+"""Settings of an editor, a formatter or a service, and lists that a program keeps."""
 _PARTS_OF_BUILD = re.compile(r"/(?:CMakeLists\.txt|[Mm]akefile|Makefile\.am|meson\.build|BUILD)$")
 
 
@@ -106,7 +106,7 @@ def key_files(
             continue
         if facts.importance is None and entry.path not in central and entry.path not in places:
             continue  # most files: patterns are not held against them
-        if facts.category == "config" and _HIDDEN.search(entry.path):
+        if facts.category == "config" and _NO_SETTINGS.search(entry.path):
             continue
         if entry.size == 0 or not is_own(entry.path, facts) or DERIVED.search(entry.path):
             continue

@@ -149,10 +149,11 @@ def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> No
             "--since, --diff and --log are for rendered packs",
             next_step="write the diff into the task",
         )
-    if args.detail:
+    if args.detail and (args.task or args.type == "summary"):
         raise UsageError(
-            "--detail and --compress are for rendered packs",
-            next_step="leave out --type and --task, or --detail and --compress",
+            f"{'--task' if args.task else '--type summary'} and --detail or --compress are given",
+            rule="a task pack shows what its task names, a summary is outlines already",
+            next_step="leave out --detail and --compress",
         )
     if args.split:
         raise UsageError(
