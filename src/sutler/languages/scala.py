@@ -50,7 +50,11 @@ SCALA = Language(
     shapes=None,
     tests=BY_SPEC,
     entries=Entries(
-        main=(r"\bdef\s+main\s*\(\s*\w+\s*:\s*Array|\bextends\s+(?:IO)?App\b|(?m:^@main\b)"),
+        main=(
+            r"(?m)^(?:\w+ )*object\s(?:(?!^\S*\s*(?:\w+ )*(?:trait|class)\s)[\s\S]){0,5000}?"
+            r"\bdef\s+main\s*\(\s*\w+\s*:\s*Array"
+            r"|^(?:\w+ )*object\s+\w+\s+extends\s+(?:\w*\.)*(?:\w*IO)?App\b|^@main\b"
+        ),
         compiled=True,
     ),
     uses=JVM_USES,

@@ -20,7 +20,7 @@ from sutler.survey.starts import is_own
 MAX_SOURCES = 4_000
 """Files that take part in the graph, the shallow ones first: what a tree adds beyond that changes
 no order near the top."""
-MAX_BYTES = 300_000
+MAX_BYTES = 600_000
 """A larger file is data, or written by a program."""
 HEAD = 4_000
 """Bytes in which a file's imports are looked for when only an order is wanted."""

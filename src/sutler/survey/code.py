@@ -129,16 +129,23 @@ def _by_shape(language: Language, text: str, doc: str) -> CodeFacts:
         doc=doc,
         exports=tuple(dict.fromkeys(shape.name for shape in shapes))[:MAX_NAMES],
         imports=tuple(sorted(imports_in(language, text))),
-        definitions=tuple(_spans(shapes[:_MAX_DEFINITIONS], lines)),
+        definitions=tuple(_spans(shapes[:_MAX_DEFINITIONS], text.split("\n"))),
         outline=_outlined(Line(shape.line, shape.depth, shape.text) for shape in shapes),
     )
 
 
-def _spans(shapes: Sequence[Shape], lines: int) -> Iterator[Definition]:
-    """Each definition with its end: the line before the next that is not inside it."""
-    for number, shape in enumerate(shapes):
-        after = (other.line for other in shapes[number + 1 :] if other.depth <= shape.depth)
-        yield _definition(shape, next(after, lines + 1) - 1)
+def _spans(shapes: Sequence[Shape], lines: Sequence[str]) -> Iterator[Definition]:
+    """Each definition with its end, by the indentation of the lines below it."""
+    for shape in shapes:
+        first = lines[shape.line - 1]
+        indent = len(first) - len(first.lstrip())
+        end = shape.line
+        for number, line in enumerate(lines[shape.line :], shape.line + 1):
+            if line.strip() and len(line) - len(line.lstrip()) <= indent:
+                end = number if re.match(r"\s*(?:end\b|[})\]])", line) else end
+                break
+            end = number if line.strip() else end
+        yield _definition(shape, end)
 
 
 def _definition(shape: Shape, end: int) -> Definition:
@@ -156,7 +163,8 @@ _DOCSTRING = re.compile(r"(?:#[^\n]*\n|\s)*[rRuU]?(\"\"\"|'''|\"|')(.*?)\1", re.
 _LICENCE = re.compile(
     r"copyright|licen[sc]e|spdx|all rights"
     r" reserved|eslint|prettier|ts-check|-\*-|vim:|coding[:=]|pragma|rubocop|shellcheck"
-    r"|^typed: |frozen_string_literal|^\$\w+\b[^$]*\$|^(?:todo|fixme|xxx)\b|auto-?generated",
+    r"|^typed: |this file is part of|frozen_string_literal"
+    r"|^\$\w+\b[^$]*\$|^(?:todo|fixme|xxx)\b|auto-?generated",
     re.IGNORECASE,
 )
 _BEFORE = ("#!", "package ", "<?php", '"use')

@@ -25,6 +25,7 @@ _CLI_SIGNS = re.compile(
     r"|process\.argv"
     r"|sys\.argv|os\.Args|getopt"
 )
+_BROWSER = re.compile(r"createRoot\(|ReactDOM\.render\(|createApp\(|bootstrapApplication\(")
 _PAGES = re.compile(r"render_template|TemplateResponse|\brender\(|res\.render|\.html\b|View\(")
 _DOCSTRING = re.compile(r"(\"{3}|'{3}).*?(?:\1|\Z)", re.DOTALL)
 
@@ -87,7 +88,7 @@ def entrypoints(
         summary = _summary(
             path,
             facts[path].language,
-            tame(texts.get(path, "")),
+            _spoken(path, facts[path].language, texts.get(path, "")),
             path in named,
             commands.get(path, ()),
         )
@@ -95,6 +96,14 @@ def entrypoints(
             doc = code[path].doc if path in code else ""
             out.append(EntrypointSummary(path, summary[0], doc, summary[1] or UNSET))
     return tuple(out)
+
+
+def _spoken(path: str, language: str, text: str) -> str:
+    """The text without what it only shows: comments, and the tests at its end."""
+    text = tame(text)
+    if path.endswith(".rs"):
+        text = re.sub(r"(?m)^\s*//.*$", "", text).split("#[cfg(test)]", 1)[0]
+    return text
 
 
 def _main_code(path: str, facts: FileFacts) -> bool:
@@ -117,7 +126,7 @@ def _summary(
         return "cli", commands or declared
     if not named:
         return None
-    if language == "html":
+    if language == "html" or _BROWSER.search(text):
         return "web", ()
     compiled = spoken is not None and spoken.entries.compiled
     return ("library" if library else "cli" if compiled else "script"), ()

@@ -124,8 +124,10 @@ def _meant(word: str, definers: list[str], path: str, kin: str, text: str) -> li
     """The files among those that define a name which a mention of it means: neighbours, files
     that the text names with their folder, files that are called like the name."""
     near = [other for other in definers if dirname(other) == dirname(path)]
-    if kin == "go":  # other packages' names are always qualified
-        return near or (_qualified(word, definers, text) if word[0].isupper() else [])
+    if kin == "go":  # other packages are imported by their folders, their names qualified
+        far = [other for other in definers if f'/{dirname(other)}"' in text and f".{word}" in text]
+        far.sort(key=lambda other: -len(dirname(other)))  # `a/client` ends like `client`
+        return near or (far[:1] if word[0].isupper() else [])
     if word in _LIBRARY_NAMES:
         return near
     if len(definers) == 1:

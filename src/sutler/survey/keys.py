@@ -12,7 +12,7 @@ from math import isqrt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.paths import basename
+from sutler.paths import basename, dirname
 from sutler.scan.classify import Classified, KeyLimits
 from sutler.scan.snapshot import FileFacts
 from sutler.survey.starts import is_own
@@ -66,6 +66,7 @@ _PLAIN_NAMES = re.compile(
 _CERTAIN = re.compile(r"(?:^|/)app/(?:models|controllers)/")
 """Folders of a framework that say it for certain."""
 PLAIN_TIES = 20
+MAX_LARGEST = 500_000
 _ENOUGH = 2
 """Different subjects of a category that a text must speak of to be of it."""
 _NO_DATABASE = re.compile(
@@ -133,13 +134,41 @@ def key_files(
             weight += PLAIN_TIES * isqrt(entry.size)
         return 1, 2, -weight, rank, entry.size, path.count("/"), path
 
+    ranked = sorted(candidates, key=order)
+    code = _capped([pair for pair in ranked if pair[1].category != "config"], limits)
+    if all(pair[1].tag != "code" for pair in code):  # none is used or named: the largest speak
+        code += _capped(_largest(pairs), limits)
+    inside = tuple(entry.path for entry, _ in code)
+    config = [pair for pair in ranked if pair[1].category == "config" and _serves(pair, inside)]
+    return tuple([*_capped(config, limits), *code][: limits.max_total])
+
+
+def _capped(pairs: Iterable[Classified], limits: KeyLimits) -> list[Classified]:
+    """The first of each category, as many as the limit allows."""
     seen: Counter[str] = Counter()
     chosen: list[Classified] = []
-    for pair in sorted(candidates, key=order):
-        if len(chosen) < limits.max_total and seen[pair[1].category] < limits.max_per_category:
+    for pair in pairs:
+        if seen[pair[1].category] < limits.max_per_category:
             seen[pair[1].category] += 1
             chosen.append(pair)
-    return tuple(chosen)
+    return chosen
+
+
+def _largest(pairs: Iterable[Classified]) -> list[Classified]:
+    """The project's own programs, the largest first."""
+    own = [
+        (entry, replace(facts, category="source", importance="high"))
+        for entry, facts in pairs
+        if facts.tag == "code" and facts.role == "source" and is_own(entry.path, facts)
+        if 0 < entry.size <= MAX_LARGEST
+    ]
+    return sorted(own, key=lambda pair: (-pair[0].size, pair[0].path))
+
+
+def _serves(pair: Classified, inside: tuple[str, ...]) -> bool:
+    """Whether a settings file is that of the whole, or of a part that holds a key file."""
+    folder = dirname(pair[0].path)
+    return not folder or any(path.startswith(f"{folder}/") for path in inside) or not inside
 
 
 def _is_certain(path: str) -> bool:

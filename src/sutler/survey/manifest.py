@@ -375,6 +375,8 @@ def _build_system(main: list[Found], scope: list[Found], large: list[str], tree:
     if main and main[0].ecosystem == "python" and not strong:
         locks = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"))
         strong = [system for lock, system in locks if lock in tree.known]
+    if strong and not tree.known.isdisjoint(("MODULE.bazel", "WORKSPACE", "WORKSPACE.bazel")):
+        strong.append("bazel")
     rooted = {package.ecosystem for package in root}
     for kind in large[1:] if strong else ():
         inner = [package for package in scope if package.ecosystem == kind and kind not in rooted]

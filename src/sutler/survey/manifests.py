@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from sutler.paths import basename
+from sutler.paths import basename, dirname
 from sutler.scan.snapshot import Problem
 from sutler.scan.structured import DocumentError
 from sutler.survey import (
@@ -92,6 +92,8 @@ def reader_of(path: str) -> Reader | None:
     name = basename(path).lower()
     if name in ("main.yml", "main.yaml"):
         return infrastructure.read_role if path.split("/")[-2:-1] == ["meta"] else None
+    if basename(dirname(path)).lower() == "requirements" and name.endswith((".txt", ".in")):
+        return python.read_requirements
     found = _EXACT.get(name)
     return found or next((reader for pattern, reader in _BY_PATTERN if pattern.match(name)), None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 from sutler.paths import basename
 from sutler.survey.evidence import one_line
@@ -49,8 +50,9 @@ _LINKS = re.compile(r" \| |^\W*https?:")
 OPENING = 1_000
 """Characters of a README that a summary quotes."""
 _HOW_TO = re.compile(
-    r"(?im)^(?:\#{2,4}\s.*|.*\n(?=[-=~]{4,}$))\b(?:install\w*|contribut\w+|getting"
-    r"|start(?:ed)?|set ?up|usage|using|build\w*|compil\w+|develop\w*|sponsors?|support\w*|licen[sc]e|requirements|docs"
+    r"(?im)^(?:\#{2,4}\s.*|(?=.*\n[-=~]{4,}$).*)\b(?:install\w*|contribut\w+|getting"
+    r"|start(?:ed)?|set ?up|usage|using|build\w*|compil\w+|develop\w*|sponsors?"
+    r"|support\w*|licen[sc]e|requirements|docs"
     r"|documentation|how to|deploy\w*|test\w*|links|community|help|table of contents|contents)\b"
 )
 """A heading below which a README says what to do, and no longer what it is about."""
@@ -92,6 +94,8 @@ def opening(text: str, limit: int = OPENING) -> str:
         words = one_line(_plain(paragraph), 1_000)
         if len(re.findall(r"\w+", words)) < 4 or _LINKS.search(words) or _ASIDE.match(words):
             continue
+        if words.endswith(":"):  # what it announces is code or a picture
+            continue
         limit -= len(words)
         if limit < 0:
             break
@@ -103,6 +107,13 @@ def _letters(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
+_TAGLINE = re.compile(
+    r"(?is)<h([2-6])\b[^>]{0,300}>((?:[^<]|</?br\s*/?>|</?(?:b|em|strong|i)>){30,300}?"
+    r"[.!])\s*(?:</?br\s*/?>\s*)*</h\1>"
+)
+"""A heading that is a sentence: what a title's second line says of the project."""
+
+
 def _stripped(text: str) -> str:
     """The text without comments and HTML that shows pictures, links or tables; other tags are
     dropped and their text stays."""
@@ -110,6 +121,7 @@ def _stripped(text: str) -> str:
     text = re.sub(r"(?m)^:[\w-]+:.*$", "", text)  # attributes of an AsciiDoc header
     for tag in ("picture", "table", "svg", "details", "script", "style", "sup", "sub"):
         text = re.sub(rf"(?is)<{tag}\b.*?</{tag}>", "", text)
+    text = _TAGLINE.sub(lambda heading: f"\n\n{one_line(heading[2])}\n\n", text)
     text = re.sub(r"(?is)<h([1-3])\b[^>]{0,300}>(.{0,300}?)</h\1>", r"\n# \2\n", text)
     text = re.sub(
         r"(?i)</?(?:p|div|center|br|hr|span|b|i|em|strong|font|a|img|samp|kbd)\b[^>]{0,600}>",
@@ -166,7 +178,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    text = re.sub(r"<br\s*/?>", " ", text)
+    text = unescape(re.sub(r"<br\s*/?>", " ", text)).replace("\xa0", " ")
     text = re.sub(r"\[!\[[^\]]*\]\([^)]*\)\](?:\([^)]*\)|\[[^\]]*\])", "", text)
     text = re.sub(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|<[^>]{1,300}>", "", text)
     text = re.sub(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", text)

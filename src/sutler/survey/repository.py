@@ -37,7 +37,8 @@ _FRAMEWORKS = re.compile(
     r"|@nestjs/core|hono|electron|vite"
     r"|webpack|prisma|@prisma/client|typeorm|zod|tokio|axum|actix-web|rocket|serde|clap|diesel"
     r"|sqlx|bevy|rails|sinatra"
-    r"|sidekiq|laravel/framework|symfony/.*|phoenix|ecto|org\.springframework.*|io\.quarkus.*"
+    r"|sidekiq|laravel/framework|symfony/framework-bundle|phoenix|ecto"
+    r"|org\.springframework.*|io\.quarkus.*"
     r"|io\.ktor.*"
     r"|com\.google\.guava:guava|Microsoft\.AspNetCore.*|Microsoft\.EntityFrameworkCore"
     r"|Newtonsoft\.Json|Boost|Qt[56]?|OpenSSL"
@@ -119,7 +120,11 @@ def _architecture(
     workspace = any(package.workspace for package in surveyed.found)
     folders = _folders([pair for pair in entries if pair[1].tag == "code"])
     tops = {entry.path.split("/", 1)[0].lower() for entry, _ in entries if "/" in entry.path}
-    images = [entry.path for entry, _ in entries if basename(entry.path).lower() == "dockerfile"]
+    images = [
+        entry.path
+        for entry, _ in entries
+        if basename(entry.path).lower() == "dockerfile" and not _PACKAGING.search(entry.path)
+    ]
     kinds = {start.type for start in starts if start.path in surveyed.manifest.entry_points}
     if len({path.rsplit("/", 1)[0] for path in images if "/" in path}) >= 3:
         return f"services ({len(images)} images)"
@@ -153,6 +158,8 @@ def _technologies(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[st
     return tuple(dict.fromkeys(names))
 
 
+_PACKAGING = re.compile(r"(?:^|/)(?:\.|packaging|contrib|ci|docker|tests?|examples?)")
+"""Folders whose images package the one program, or serve its developers."""
 _MARKS: tuple[tuple[str, str], ...] = (
     (r"\.github/workflows/.+\.ya?ml$", "GitHub Actions"),
     (r"\.gitlab-ci\.yml$", "GitLab CI"),

@@ -135,7 +135,7 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
         return False
     if re.search(r"(?i)benchmark|(?:example|sample|demo)s?\.\w+$", name):
         return False
-    if facts.language == "swift" and re.match(r"(?:Tools|Plugins)/", path):
+    if re.match(r"(?i)(?:tools?|plugins|scripts?|dev)/", path):
         return False
     if facts.language == "go" and path.count("/") > 1 and not re.search(r"(?:^|/)cmd/", path):
         return False  # generators and tools of the build stand below internal/

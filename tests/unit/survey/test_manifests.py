@@ -34,6 +34,7 @@ def test_a_manifest_over_the_size_limit_is_not_parsed() -> None:
 
 def test_reader_of_knows_patterns() -> None:
     assert reader_of("x/Foo.csproj") is not None
-    assert reader_of("requirements/dev.txt") is None
+    assert reader_of("requirements/dev.txt") is not None
+    assert reader_of("notes/dev.txt") is None
     assert reader_of("deep/requirements-dev.txt") is not None
     assert reader_of("main.py") is None
