@@ -137,15 +137,19 @@ def _by_shape(language: Language, text: str, doc: str) -> CodeFacts:
 def _spans(shapes: Sequence[Shape], lines: Sequence[str]) -> Iterator[Definition]:
     """Each definition with its end, by the indentation of the lines below it."""
     for shape in shapes:
-        first = lines[shape.line - 1]
-        indent = len(first) - len(first.lstrip())
+        indent = _indent(lines[shape.line - 1])
         end = shape.line
         for number, line in enumerate(lines[shape.line :], shape.line + 1):
-            if line.strip() and len(line) - len(line.lstrip()) <= indent:
-                end = number if re.match(r"\s*(?:end\b|[})\]])", line) else end
+            if line.strip() and _indent(line) <= indent:
+                closes = _indent(line) == indent and re.match(r"\s*(?:end\b|[})\]])", line)
+                end = number if closes else end
                 break
             end = number if line.strip() else end
         yield _definition(shape, end)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _definition(shape: Shape, end: int) -> Definition:

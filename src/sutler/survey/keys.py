@@ -136,8 +136,7 @@ def key_files(
 
     ranked = sorted(candidates, key=order)
     code = _capped([pair for pair in ranked if pair[1].category != "config"], limits)
-    if all(pair[1].tag != "code" for pair in code):  # none is used or named: the largest speak
-        code += _capped(_largest(pairs), limits)
+    code = code or _capped(_largest(pairs), limits)  # none is used or named
     inside = tuple(entry.path for entry, _ in code)
     config = [pair for pair in ranked if pair[1].category == "config" and _serves(pair, inside)]
     return tuple([*_capped(config, limits), *code][: limits.max_total])

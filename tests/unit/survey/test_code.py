@@ -128,3 +128,28 @@ def test_sentence() -> None:
     assert sentence("One  two.\nThree.") == "One two."
     assert sentence("no end") == "no end"
     assert sentence("") == ""
+
+
+def test_definitions_without_a_grammar_end_with_their_block() -> None:
+    text = "defmodule M do\n  @doc false\n  def one do\n    1\n  end\n\n  def two, do: 2\nend\n"
+    spans = [(item.name, item.line, item.end) for item in code_facts("m.ex", text).definitions]
+    assert spans == [("M", 1, 8), ("one", 3, 5), ("two", 7, 7)]
+
+
+def test_tests_beside_the_code_are_no_part_of_its_outline() -> None:
+    text = (
+        "pub fn run() {}\n\n#[cfg(test)]\nmod tests {\n    fn helper() {}\n}\n\nfn test_run() {}\n"
+    )
+    assert code_facts("a.rs", text).outline == ("1: pub fn run() {}",)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "outline"),
+    [
+        ("main.tf", 'resource "aws_vpc" "this" {\n  x = 1\n}\n', ('1: resource "aws_vpc" "this" {',)),
+        ("roles/a/tasks/main.yml", "- name: Stop it\n  service:\n    name: x\n", ("1: - name: Stop it",)),
+        ("a.ipynb", "--- cell 1: markdown ---\n# Title\n--- cell 2: code ---\n# no heading\n", ("2: Title",)),
+    ],
+)  # fmt: skip
+def test_outlines_of_what_is_no_code(path: str, text: str, outline: tuple[str, ...]) -> None:
+    assert code_facts(path, text).outline == outline

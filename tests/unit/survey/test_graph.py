@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sutler.scan.classify import facts_of
-from sutler.survey.graph import users
+from sutler.survey.graph import users, weights
 from sutler.survey.module_files import Package
 
 
@@ -38,6 +38,20 @@ def used(files: dict[str, str]) -> dict[str, list[str]]:
          "p/main.py", ["p/__init__.py", "q/a.py"]),
         ({"s/index.ts": "export { A } from './a'\nexport * from './b'\n", "s/a.ts": "", "s/b.ts": "export const B = 1\n",
           "t/c.ts": "import { B } from '../s'\n"}, "s/b.ts", ["s/index.ts", "t/c.ts"]),
+        # Several files define a name: what stands before it, or what is called like it, decides.
+        ({"A.java": "import l.Note; class A { Note n; }", "l/Note.java": "class Note {}", "m/Note.java": "class Note {}"},
+         "l/Note.java", ["A.java"]),
+        ({"a.rb": "Story.all", "app/story.rb": "class Story\nend", "lib/more.rb": "class Story\nend"}, "app/story.rb", ["a.rb"]),
+        ({"a.rb": "Story.all", "db/migrate/1.rb": "class Story\nend"}, "db/migrate/1.rb", None),
+        ({"a.go": 'import "m/x/log"\nfunc f() { log.New() }', "x/log/l.go": "func New() {}", "y/log/l.go": "func New() {}"},
+         "x/log/l.go", ["a.go"]),
+        ({"a.go": "func f() { log.New() }", "x/log/l.go": "func New() {}"}, "x/log/l.go", None),
+        ({"a.c": "int f(void)\n{ return grow(1); }", "b.c": "int\ngrow(int n)\n{ return n; }"}, "b.c", ["a.c"]),
+        ({"a.c": "int f(void)\n{ return grow(1); }", "b.c": "static int grow(int n) { return n; }"}, "b.c", None),
+        ({"s/a.cpp": "#include <x/b.hpp>", "s/x/b.hpp": "", "s/x/b.cpp": ""}, "s/x/b.hpp", ["s/a.cpp"]),
+        ({"A.cs": "using M.Library;\nclass A {}", "Library.cs": "class Library {}"}, "Library.cs", None),
+        ({"src/r/p.js": "import * as api from '$lib/api'", "src/lib/api.js": ""}, "src/lib/api.js", ["src/r/p.js"]),
+        ({"main.tf": 'module "m" {\n source = "./modules/m"\n}', "modules/m/main.tf": ""}, "modules/m/main.tf", ["main.tf"]),
         ({"lib/a.lua": "local b = require('x.b')", "src/x/b.lua": ""}, "src/x/b.lua", ["lib/a.lua"]),
     ],
 )  # fmt: skip
@@ -67,3 +81,13 @@ def test_packages_of_a_workspace_are_followed_by_their_names() -> None:
         "packages/core/src/run.ts": [*main, "packages/core/src/index.ts"],
         "packages/core/src/text.ts": main,
     }
+
+
+def test_weight_counts_users_what_is_used_and_size() -> None:
+    """A core that ties others together outweighs a list of constants with more users, and a file
+    that only lists others."""
+    by = {"constants.py": [f"p{n}.py" for n in range(9)], "core.py": ["p0.py", "p1.py", "p2.py"]}
+    by |= {f"p{n}.py": ["core.py", "all.py"] for n in range(9)}
+    sizes = {"constants.py": 400, "core.py": 10_000, "all.py": 400}
+    weighed = weights(by, sizes)
+    assert weighed["core.py"] > weighed["constants.py"] > weighed["all.py"] > 0

@@ -74,6 +74,16 @@ def test_kinds(
          ("exe/x", "lib/x.rb")),
         ({"package.json": "{}", "index.html": '<script type="module" src="/src/main.tsx"></script>', "src/main.tsx": ""},
          ("src/main.tsx",)),
+        ({"Cargo.toml": '[workspace]\nmembers = ["a", "b"]', "a/Cargo.toml": '[package]\nname = "a"\npublish = false', "a/src/main.rs": "",
+          "b/Cargo.toml": '[package]\nname = "b"', "b/src/lib.rs": ""}, ("a/src/main.rs",)),
+        ({"ansible.cfg": "", "_config.yml": "", "mkdocs.yml": "", "scale.yml": "", "reset.yml": ""}, ("reset.yml", "scale.yml")),
+        ({"build.gradle.kts": "", "app/src/main/java/a/MyApp.kt": "class MyApp : Application() {}"}, ("app/src/main/java/a/MyApp.kt",)),
+        ({"build.sbt": 'name := "x"', "src/main/scala/A.scala": "trait A {\n  def main(args: Array[String]): Unit\n}"}, ()),
+        ({"build.sbt": 'name := "x"', "src/main/scala/B.scala": "object B extends IOApp.Simple {}\nobject C extends IOApp {}"},
+         ("src/main/scala/B.scala",)),
+        ({"CMakeLists.txt": "project(x CXX)", "tools/helper.cpp": "int main(int c) {}"}, ()),
+        ({"setup.py": "setup()", "setup.cfg": "[metadata]\nname=x\n[options.entry_points]\nconsole_scripts =\n  x = x.cli:main\n",
+          "x/__init__.py": "", "x/cli.py": ""}, ("x/cli.py",)),
         ({"composer.json": '{"name": "a/b"}', "src/App.php": "<?php class App {}"}, ()),
         ({"docs/index.html": "<p>", "x.py": "a = 1\n"}, ()),
     ],
@@ -109,6 +119,20 @@ def test_key_files_are_manifests_starts_and_what_is_used_most() -> None:
         ("app/session.py", "source"),
         ("app/auth.py", "auth"),
     ]
+
+
+def test_projects_without_code_have_key_files_of_their_own_kind() -> None:
+    """Roles, charts and notebooks count where they outnumber the code; resource definitions and
+    tests do not."""
+    roles = {"roles/x/tasks/main.yml": "", "roles/x/defaults/main.yml": "", "scripts/a.py": ""}
+    assert [path for path, _ in keys(roles, {}, Named())] == [
+        "roles/x/tasks/main.yml",
+        "roles/x/defaults/main.yml",
+    ]
+    chart = {"c/templates/a.yaml": "", "c/templates/crds/b.yaml": "", "c/Chart.yaml": ""}
+    assert [path for path, _ in keys(chart, {}, Named())] == ["c/Chart.yaml", "c/templates/a.yaml"]
+    books = {"02_b.ipynb": "", "01_a.ipynb": "", "docs/c.ipynb": ""}
+    assert [path for path, _ in keys(books, {}, Named())] == ["01_a.ipynb", "02_b.ipynb"]
 
 
 def test_key_files_keep_the_seeds_limits() -> None:

@@ -109,3 +109,15 @@ def test_comments_strings_and_copies_are_no_risk() -> None:
         "examples/b.py": "eval(x)\n",
     }
     assert spots(files) == []
+
+
+def test_vendored_code_and_the_history_of_a_database_are_no_hotspots() -> None:
+    text = "def run():\n    eval(x)\n"
+    files = {"assets/vendors/a.py": text, "db/migrations/1.py": text, "app/b.py": text}
+    assert [spot.path for spot in spots(files)] == ["app/b.py"]
+
+
+def test_a_label_is_no_credential() -> None:
+    assert spots({"a.py": 'PASSWORD = "Password"\n'}) == []
+    marked = spots({"a.py": 'PASSWORD = "[REDACTED:password:1]"\n'})
+    assert marked[0].indicators == ("credential in the source (line 1)",)
