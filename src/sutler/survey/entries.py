@@ -88,7 +88,7 @@ def entrypoints(
         summary = _summary(
             path,
             facts[path].language,
-            _spoken(path, facts[path].language, texts.get(path, "")),
+            _spoken(facts[path].language, texts.get(path, "")),
             path in named,
             commands.get(path, ()),
         )
@@ -98,12 +98,14 @@ def entrypoints(
     return tuple(out)
 
 
-def _spoken(path: str, language: str, text: str) -> str:
+_COMMENT_LINE = re.compile(r"(?m)^[ \t]*(?://|/?\*).*$")
+_HASHED = frozenset({"python", "ruby", "elixir", "shell"})
+
+
+def _spoken(language: str, text: str) -> str:
     """The text without what it only shows: comments, and the tests at its end."""
-    text = tame(text)
-    if path.endswith(".rs"):
-        text = re.sub(r"(?m)^\s*//.*$", "", text).split("#[cfg(test)]", 1)[0]
-    return text
+    text = _COMMENT_LINE.sub("", tame(text)) if language not in _HASHED else tame(text)
+    return text.split("#[cfg(test)]", 1)[0] if language == "rust" else text
 
 
 def _main_code(path: str, facts: FileFacts) -> bool:

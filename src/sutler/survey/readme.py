@@ -107,6 +107,11 @@ def _letters(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
+_LINKED = re.compile(
+    r"(?is)<a\b[^>]{0,600}>(?:(?!</a>|<h\d).){0,600}?<(?:img|b|strong|p|br|sub|sup)\b"
+    r"(?:(?!</a>|<h\d).){0,600}?</a>"
+)
+"""A link around more than words: a badge, a sponsor."""
 _TAGLINE = re.compile(
     r"(?is)<h([2-6])\b[^>]{0,300}>((?:[^<]|</?br\s*/?>|</?(?:b|em|strong|i)>){30,300}?"
     r"[.!])\s*(?:</?br\s*/?>\s*)*</h\1>"
@@ -121,6 +126,7 @@ def _stripped(text: str) -> str:
     text = re.sub(r"(?m)^:[\w-]+:.*$", "", text)  # attributes of an AsciiDoc header
     for tag in ("picture", "table", "svg", "details", "script", "style", "sup", "sub"):
         text = re.sub(rf"(?is)<{tag}\b.*?</{tag}>", "", text)
+    text = _LINKED.sub("", text)
     text = _TAGLINE.sub(lambda heading: f"\n\n{one_line(heading[2])}\n\n", text)
     text = re.sub(r"(?is)<h([1-3])\b[^>]{0,300}>(.{0,300}?)</h\1>", r"\n# \2\n", text)
     text = re.sub(

@@ -25,6 +25,7 @@ MANY_IMPORTS = 20
 MANY_IMPORTERS = 10
 MANY_BRANCHES = 150
 BRANCHY = 15
+LONGEST_LINE = 5_000
 FEW_LINES = 60
 """A file of so few lines is a name for something, however many use it."""
 
@@ -179,7 +180,11 @@ _DECLARES = re.compile(
 def _is_written_by_program(text: str) -> bool:
     """Whether the head says so, or the lines are too long for a person's."""
     lines = text.count("\n") + 1
-    return bool(_GENERATED.search(text[:1_000])) or (len(text) > 5_000 and len(text) / lines > 200)
+    return (
+        bool(_GENERATED.search(text[:1_000]))
+        or (len(text) > 5_000 and len(text) / lines > 200)
+        or max(map(len, text.split("\n"))) > LONGEST_LINE
+    )
 
 
 def _indicated(
@@ -231,6 +236,8 @@ def _tokens(language: str) -> re.Pattern[str]:
         if language == "rust"
         else _STRINGS
     )
+    if language == "shell":  # a backtick opens a command there
+        strings = strings.split("|`")[0]
     return re.compile(rf"(?P<comment>{comment})|(?P<string>{strings})", re.DOTALL)
 
 

@@ -39,7 +39,8 @@ def read_cargo(path: str, text: str, tree: Tree) -> Found:
         build_system="cargo",
         members=tree.matching(folder, globs, "Cargo.toml"),
         workspace=bool(space),
-        private=package.get("publish") is False,
+        # The registry takes no package without a description.
+        private=package.get("publish") is False or (bool(package) and "description" not in package),
         versions={
             name: _cargo_version(spec) for name, spec in shared.items() if _cargo_version(spec)
         },

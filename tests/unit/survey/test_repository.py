@@ -82,7 +82,7 @@ def test_concerns_name_what_is_missing_or_broken() -> None:
 def test_concerns_know_the_usual_variants() -> None:
     found = summary(
         {
-            "Cargo.toml": '[package]\nname = "x"\n',
+            "Cargo.toml": '[package]\nname = "x"\ndescription = "Does it."\n',
             "LICENSE-MIT": "x",
             "README.adoc": "x",
             "tests/a.rs": "",

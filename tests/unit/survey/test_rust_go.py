@@ -26,7 +26,7 @@ nix = "0.29"
 [dev-dependencies]
 tempfile = "3"
 """
-    core = '[package]\nname = "core"\n[dependencies]\nserde = { workspace = true }\nrenamed = { package = "real", version = "2" }\n'
+    core = '[package]\nname = "core"\ndescription = "Its core."\n[dependencies]\nserde = { workspace = true }\nrenamed = { package = "real", version = "2" }\n'
     files = {
         "Cargo.toml": root,
         "src/bin/tool.rs": "fn main() {}",
