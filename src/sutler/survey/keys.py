@@ -136,7 +136,6 @@ def key_files(
 
     ranked = sorted(candidates, key=order)
     code = _capped([pair for pair in ranked if pair[1].category != "config"], limits)
-    code = code or _capped(_largest(pairs), limits)  # none is used or named
     inside = tuple(entry.path for entry, _ in code)
     config = [pair for pair in ranked if pair[1].category == "config" and _serves(pair, inside)]
     return tuple([*_capped(config, limits), *code][: limits.max_total])
@@ -153,15 +152,16 @@ def _capped(pairs: Iterable[Classified], limits: KeyLimits) -> list[Classified]:
     return chosen
 
 
-def _largest(pairs: Iterable[Classified]) -> list[Classified]:
-    """The project's own programs, the largest first."""
+def largest(pairs: Iterable[Classified], limits: KeyLimits = _LIMITS) -> list[Classified]:
+    """The largest of the project's own programs: a summary's key files where none is used by
+    another."""
     own = [
         (entry, replace(facts, category="source", importance="high"))
         for entry, facts in pairs
         if facts.tag == "code" and facts.role == "source" and is_own(entry.path, facts)
         if 0 < entry.size <= MAX_LARGEST
     ]
-    return sorted(own, key=lambda pair: (-pair[0].size, pair[0].path))
+    return _capped(sorted(own, key=lambda pair: (-pair[0].size, pair[0].path)), limits)
 
 
 def _serves(pair: Classified, inside: tuple[str, ...]) -> bool:

@@ -16,7 +16,7 @@ from sutler.scan.snapshot import Problem, Snapshot
 from sutler.survey.code import CodeFacts, code_facts
 from sutler.survey.entries import entrypoints
 from sutler.survey.graph import weights
-from sutler.survey.keys import Named, key_files
+from sutler.survey.keys import Named, key_files, largest
 from sutler.survey.manifest import Surveyed, survey_manifest
 from sutler.survey.repository import described_files, key_file_summary, repo_summary
 from sutler.survey.risks import hotspots
@@ -355,6 +355,8 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
         plain,
         limits,
     )
+    if all(facts.category == "config" for _, facts in keys):
+        keys += tuple(largest([pair for pair in pairs if pair[0].path in code], limits))
     starts = entrypoints(pairs, plain, code, surveyed.manifest.entry_points, surveyed.found)
     summaries = tuple(
         key_file_summary(pair, plain[pair[0].path], code[pair[0].path]) for pair in keys
