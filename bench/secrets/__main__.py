@@ -3,6 +3,7 @@
     python -m bench.secrets formats [--count 50] [--peer-rules gitleaks.toml]
     python -m bench.secrets corpus FOLDER --labels FOLDER [--peers] [--by-repository]
     python -m bench.secrets clean FOLDER            over-redaction, one line per sub-folder
+    python -m bench.secrets parses FOLDER           what a parser no longer reads after redaction
     python -m bench.secrets speed FOLDER            MB per CPU second, one thread, both engines
     python -m bench.secrets canaries --count 1000 --seed 1      planted values at every door
 
@@ -20,7 +21,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.secrets import canaries, corpus, peers, samples
+from bench.secrets import canaries, corpus, parses, peers, samples
 from sutler.secrets.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
 from sutler.secrets.format_table import formats
 from sutler.secrets.redactor import redact
@@ -155,6 +156,15 @@ def bench_clean(engine: Engine, folder: Path) -> None:
     print(f"{'all':30} {lines:9} lines  {100 * changed / max(1, lines):.4f} %")
 
 
+def bench_parses(engine: Engine, folder: Path) -> None:
+    def clean(text: str, path: str) -> str:
+        return redact(text, path, key=KEY, engine=engine).text
+
+    read, worse = parses.broken(texts(folder), clean)
+    print(f"touched and well formed before: {sum(read.values())} files {dict(read)}")
+    print(f"no longer well formed: {len(worse)}", *worse, sep="\n  ")
+
+
 def bench_speed(engine: Engine, folder: Path) -> None:
     files = list(texts(folder))
     size = sum(len(text.encode("utf-8", "surrogatepass")) for _, text in files) / 1e6
@@ -169,7 +179,9 @@ def bench_speed(engine: Engine, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.secrets", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("what", choices=("formats", "corpus", "clean", "speed", "canaries"))
+    parser.add_argument(
+        "what", choices=("formats", "corpus", "clean", "parses", "speed", "canaries")
+    )
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--labels", type=Path)
     parser.add_argument("--count", type=int, default=50)
@@ -191,6 +203,8 @@ def main() -> None:
         bench_corpus(engine, arguments)
     elif arguments.what == "clean":
         bench_clean(engine, arguments.folder)
+    elif arguments.what == "parses":
+        bench_parses(engine, arguments.folder)
     else:
         bench_speed(engine, arguments.folder)
 

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from bench.mcp.client import Server
 from bench.secrets.samples import draw
@@ -204,6 +204,43 @@ class Doors:
         self.command("rank", goal)
         self.command("read", f"missing/{goal}")
         self.command("log", "show")
+        self.with_a_model(goal)
+
+    def with_a_model(self, goal: str) -> None:
+        """What a model is sent and what versions of a file show."""
+        file = next(self.project.rglob("shared-*/a.txt"))
+        name = str(file.relative_to(self.project))
+        self.command("run", "explain", "-c", name, "--print")
+        self.command("run", "explain", "-c", name, "--command", "cat")
+        self.command("gather", goal, "--rank", "--print")
+        self.command("gather", goal, "--rank", "--command", "cat")
+        self.command("write", "-a", name, str(file))
+        self.command("diff", name)
+        self.command("history", name)
+
+    def page(self, goal: str) -> None:
+        """The page of `ui`, as a browser gets it."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sutler", "ui", "--goal", goal],
+            cwd=self.project,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=self.env,
+        )
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().strip())
+        connection = http.client.HTTPConnection(address.netloc, timeout=_LIMIT)
+        connection.request("GET", f"{address.path}?{address.query}")
+        entered = connection.getresponse()
+        entered.read()
+        cookie = (entered.getheader("set-cookie") or "").partition(";")[0]
+        connection.request("GET", address.path, headers={"Cookie": cookie})
+        body = connection.getresponse().read()
+        assert b"<html" in body.lower(), "the page was not served"
+        self.said["ui"] = body
+        process.send_signal(signal.SIGINT)
+        process.wait(_LIMIT)
 
     def killed(self) -> None:
         """A pack that is ended in the middle: what it leaves behind is searched with the rest."""
@@ -285,6 +322,7 @@ def run(seed: int, count: int) -> int:
         doors = Doors(project, base)
         goal = f"fix {planted[-1].needles[0]}"
         doors.commands(goal)
+        doors.page(goal)
         doors.killed()
         doors.stdio(goal)
         doors.over_http(goal)

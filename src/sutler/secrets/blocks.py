@@ -19,7 +19,9 @@ _BEGIN = re.compile(
 )
 _END = re.compile(r"-{4,6}[ ]?END(?:[ +]|%20)[\w .+%-]{0,50}-{4,6}", re.ASCII)
 _MATERIAL = re.compile(r"[A-Za-z0-9+/=_-]{16,}")
-_LAST = re.compile(r"(?P<value>[A-Za-z0-9+/]{1,15}={0,2})(?:\\n)?[\"'\s,;+\\)]{0,8}\Z")
+_LAST = re.compile(
+    r"(?P<value>(?=[+/]*[A-Za-z0-9])[A-Za-z0-9+/]{1,15}={0,2})(?:\\n)?[\"'\s,;+\\)]{0,8}\Z"
+)
 _PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|[(){};]|[A-Za-z]\.[A-Za-z]")
 _MOST_LINES = 2000
 _MOST_INLINE = 16_384

@@ -137,6 +137,8 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             continue  # "arguments to pass to `run`"
         if separator == "," and not match["close"].strip("])*}"):
             continue
+        if not separator and at.text[here : here + 1] in (",", ";", ")", "+"):
+            continue  # the quote ends a string: `"no such token ", name`
         how = _how(separator)
         if (how == "call" and not name_kinds.is_setter(name)) or name_kinds.kind_of(name) == "none":
             continue

@@ -272,6 +272,8 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
     if kind == "weak" and candidate.how == "apart":  # `the key "…"` is prose
         return 0.0, ""
     loose = candidate.how in ("bare", "prose") and strict
+    if loose and _BRACKET.search(value):
+        return 0.0, ""
     if loose and not (_inside_string(text, candidate.start) or verdict.is_scrambled(value)):
         return 0.0, ""
     if value == candidate.name.rpartition(".")[2]:  # `this.keyType = keyType`
@@ -282,6 +284,7 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
 
 
 _DIGIT = re.compile("[0-9]")
+_BRACKET = re.compile(r"[(\[{]")
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 
