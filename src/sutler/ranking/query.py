@@ -198,7 +198,11 @@ def _zones(text: str) -> list[tuple[str, str]]:
     """(zone, text) pairs in the order of the task."""
     text = _FORM_LINE.sub(_without_form, URL.sub(" ", _HIDDEN.sub(" ", text)))
     title, _, rest = text.strip().partition("\n")
-    zones = [("title", _tags(title)[0])]
+    if title.startswith("panic: ") or is_trace(_PARAGRAPH.split(text.strip(), maxsplit=1)[0]):
+        # A bare trace has no title: five times the weight of its message drowned its frames.
+        zones = [("trace" if "Traceback" in title else "error", title)]
+    else:
+        zones = [("title", _tags(title)[0])]
     zones += [("ticked", part) for part in _TICKED.findall(title)]
     position = 0
     setup = False

@@ -152,3 +152,29 @@ def test_the_headings_of_an_issue_form_do_not_count() -> None:
 def test_a_heading_of_a_form_ends_the_list_of_versions() -> None:
     terms = analyse("Cart\n\n### Environment\n\nlinux\n\n**What happened?**\n\nlinux breaks").terms
     assert terms["linux"] > 0.5
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        'Traceback (most recent call last):\n  File "/app/a/b.py", line 3, in run\n    go()\n'
+        '  File "/app/a/c.py", line 9, in go\n    raise ValueError\nValueError: no wheel',
+        'Exception in thread "main" java.lang.IllegalStateException: no wheel\n'
+        "\tat org.acme.Cart.roll(Cart.java:12)\n\tat org.acme.App.main(App.java:3)",
+        "panic: no wheel\n\ngoroutine 1 [running]:\nmain.roll(0x1)\n\t/app/cart.go:12 +0x1\n"
+        "main.main()\n\t/app/main.go:3 +0x2",
+        "TypeError: no wheel\n    at roll (/app/cart.js:12:3)\n    at main (/app/main.js:3:1)",
+        "==1==ERROR: AddressSanitizer: no wheel\n    #0 0x55d1 in roll cart.c:12\n"
+        "    #1 0x55d2 in main main.c:3",
+    ],
+)
+def test_a_bare_trace_has_no_title(trace: str) -> None:
+    """The weight of a title would drown the frames in the words of the message."""
+    query = analyse(trace)
+    assert query.title == {}
+    assert any(mention.frame for mention in query.mentions)
+    assert analyse(f"The cart stands\n\n{trace}").title != {}
+
+
+def test_an_issue_whose_title_is_an_error_keeps_it() -> None:
+    assert analyse("TypeError: no wheel\n\nIt happens when the cart rolls.").title != {}
