@@ -251,11 +251,12 @@ def _one(folder: str, store: str, number: int) -> None:
 
 def plain_loop(run: Run) -> float:
     """The same work as a plain loop in two processes; return its CPU seconds."""
-    queue = open_queue(open_fleet(str(run.folder), run.store))
+    fleet = open_fleet(str(run.folder), run.store)
+    queue = open_queue(fleet)
     from sutler import config
 
     settings = config.resolve([config.layer_from_environment(os.environ)])
-    queue.enqueue(units_of(queue.repositories(), KINDS.split(","), settings))
+    queue.enqueue(units_of(fleet, queue.repositories(), KINDS.split(","), settings))
     queue.close()
     reap()
     before = cpu()
