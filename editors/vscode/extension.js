@@ -66,7 +66,9 @@ async function report() {
   const page = path.join(place, "report.html");
   const words = packArguments({ goal, maxTokens: setting("maxTokens"), pack: path.join(place, "pack.md"), report: page });
   await working("sutler: packing", words, folder);
-  await vscode.env.openExternal(vscode.Uri.file(page));
+  // In a panel, because a remote or web editor cannot open a file of its machine in a browser.
+  const panel = vscode.window.createWebviewPanel("sutler.report", "sutler report", vscode.ViewColumn.Active, { enableScripts: true });
+  panel.webview.html = await fs.readFile(page, "utf8");
 }
 
 /** A command whose refusals are shown; a cancelled one ends silently. */

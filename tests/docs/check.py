@@ -23,7 +23,8 @@ VERSIONS = ("python3.11", "python3.12", "python3.13")
 
 
 def main(names: list[str]) -> int:
-    interpreters = names or [found for name in VERSIONS if (found := interpreter(name))]
+    present = [found for name in VERSIONS if (found := interpreter(name))]
+    interpreters = [interpreter(name) or name for name in names] or present
     for number, name in enumerate(interpreters):
         print(f"== {name}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
