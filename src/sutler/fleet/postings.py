@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from sutler.ranking.index import Doc
 
-KEYS = 250
-"""Terms of a shard, about."""
+KEYS = 40
+"""Terms of a shard, about: a query reads a shard for nearly each of its terms."""
 _MOST = 0xFFFF  # a count has two bytes
 _NUMBER = array("I").itemsize
 _LEVEL = 6

@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from heapq import nsmallest
+from operator import itemgetter
 from typing import Unpack
 
 import msgspec
@@ -96,7 +98,10 @@ _HEAD = msgspec.msgpack.Decoder(tuple[int, bytes])
 
 REPOSITORIES = 5
 """Number of repositories whose files are ranked."""
-RANKED = 60
+FILES = 500
+"""Number of files among which the ranker chooses."""
+_NARROWING = 60  # words of a task that choose these
+RANKED = 30
 """Number of files that are ranked with reasons."""
 _MARKS = ("", "=")
 """What the terms of a card begin with: those of texts, counted by files, and those of the names of
@@ -237,15 +242,34 @@ class Shelf:
     def documents(self) -> dict[int, Doc]:
         return self._docs
 
+    def narrow(self, task: str) -> None:
+        """Keep the files that share the most words with a task, by BM25: the ranker looks at no
+        others."""
+        terms = analyse(task).terms
+        strongest = sorted(terms, key=lambda term: (-terms[term], term))[:_NARROWING]
+        words = {number: doc.words for number, doc in self._docs.items()}
+        mean = sum(words.values()) / len(words) if words else 1.0
+        scores: dict[int, float] = {}
+        for term in strongest:
+            for key in (term, f"/{term}"):
+                row = self._row(key)
+                weight = terms[term] * math.log(1 + len(words) / (len(row) + 0.5))
+                for number, count in row.items():
+                    norm = 0.6 + 0.6 * words[number] / mean
+                    scores[number] = scores.get(number, 0.0) + weight * count / (count + norm)
+        best = nsmallest(FILES, ((-score, number) for number, score in scores.items()))
+        self._docs = {number: self._docs[number] for _, number in sorted(best, key=itemgetter(1))}
+
     def postings(self, terms: Sequence[str]) -> list[dict[int, int]]:
         """Return the counts of each term by document."""
-        rows: list[dict[int, int]] = []
-        for term in terms:
-            row: dict[int, int] = {}
-            for part in self._parts:
-                row.update(part.counts(term))
-            rows.append(row)
-        return rows
+        rows = map(self._row, terms)
+        return [{number: row[number] for number in self._docs.keys() & row.keys()} for row in rows]
+
+    def _row(self, term: str) -> dict[int, int]:
+        row: dict[int, int] = {}
+        for part in self._parts:
+            row.update(part.counts(term))
+        return row
 
     def facts(self, docs: Sequence[Doc]) -> list[Facts]:
         """Return the stored facts of documents."""
@@ -273,6 +297,7 @@ def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
     top = best[0][1]
     factors = {repo: (score / top) ** _TRUST for repo, score in best}
     shelf = Shelf(queue, [units[repo] for repo in factors])
+    shelf.narrow(task)
     reader = Reader(shelf, shelf.facts)
     numbers = {doc.path: number for number, doc in reader.docs.items()}
     weights = analyse(task).terms
