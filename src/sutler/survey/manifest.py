@@ -88,7 +88,11 @@ def _scope(everything: list[Found]) -> tuple[list[Found], list[Problem]]:
     """Root manifests, their workspace members, and other ecosystems one folder down."""
     by_path = {package.path: package for package in everything}
     ahead = [package for package in everything if not is_aside(package.path)]
-    shallow = [package for package in ahead if "/" not in package.path]
+    shallow = [
+        package
+        for package in ahead
+        if "/" not in package.path or dirname(package.path).lower() == "requirements"
+    ]
     if not any(package.ecosystem for package in shallow):
         depth = min((package.path.count("/") for package in ahead if package.ecosystem), default=0)
         shallow += [

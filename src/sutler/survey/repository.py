@@ -18,6 +18,7 @@ from sutler.scan.structured import DocumentError, mapping, parse_json
 from sutler.survey.code import LONG_FUNCTION, CodeFacts
 from sutler.survey.entries import commands_in, routes_in
 from sutler.survey.evidence import is_aside, tame
+from sutler.survey.keys import DERIVED
 from sutler.survey.manifest import Surveyed
 from sutler.survey.readme import is_readme, opening
 from sutler.survey.starts import is_own
@@ -226,6 +227,7 @@ def _concerns(
         and is_own(entry.path, facts)
         and entry.size > 100_000
         and not _WRITTEN_BY_PROGRAM.search(entry.path)
+        and not DERIVED.search(entry.path)
     ]
     large.sort(key=lambda entry: -entry.size)
     out += [
