@@ -73,6 +73,16 @@ def test_a_review_names_users_and_tests(shop: Path) -> None:
     assert "window" not in text
 
 
+def test_a_use_outside_functions_counts_where_no_function_uses_it(shop: Path) -> None:
+    code = "import window\n\n\ndef wipe(pane):\n    pane.wipe_all()\n    return 0\n\n\nTABLE = {'w': wipe}\n"
+    (shop / "shop/wiper.py").write_text(code)
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "wiper")
+    (shop / "shop/wiper.py").write_text(code.replace("return 0", "return 1"))
+    text = review(shop)["git/users.txt"].body.text
+    assert "shop/wiper.py:4-8 wipe\n  used by :9\n  no test names it\n" in text
+
+
 def test_a_new_file_is_shown_once(shop: Path) -> None:
     """The diff holds all of it."""
     sections = review(shop)

@@ -205,12 +205,24 @@ def _changed(
         in_diff = {n for line in lines for n in range(line - _CONTEXT, line + _CONTEXT + 1)}
         test = materials[offer.path][1].choice.facts.tag == "test"
         touched = [_touched(region, lines) for region in offer.regions]
-        names = {region.name for region, count in zip(offer.regions, touched, strict=True) if count}
         for j, region in enumerate(offer.regions):
             own = range(region.start, region.end + 1)
-            if region.kind in _BODIES and region.name in names and not in_diff.issuperset(own):
+            near = touched[j] or _part_of_touched(offer.regions, touched, j)
+            if region.kind in _BODIES and near and not in_diff.issuperset(own):
                 rows.append((test, touched[j] == 0, -touched[j], i, j))
     return [(i, j) for *_, i, j in sorted(rows)]
+
+
+def _part_of_touched(regions: Sequence[Region], touched: Sequence[int], j: int) -> bool:
+    """Whether a region belongs to one long definition with a touched one: all between them have
+    its name."""
+    for step in (-1, 1):
+        at = j + step
+        while 0 <= at < len(regions) and regions[at].name == regions[j].name:
+            if touched[at]:
+                return True
+            at += step
+    return False
 
 
 def _touched(region: Region, lines: Sequence[int]) -> int:

@@ -14,7 +14,9 @@ from sutler.ranking.resolution import Links
 from sutler.scan.snapshot import Snapshot
 
 USERS = "git/users.txt"
-_HEAD = "Users and tests of the changed functions, found by their names.\n"
+_HEAD = (
+    "Users and tests of the changed functions, found by their names; `:LINE` is in the same file.\n"
+)
 _FUNCTIONS, _NAMED = 12, 4
 _LENGTH = 2_400  # characters, about 600 tokens
 
@@ -69,9 +71,10 @@ def _lines(name: str, number: int, place: str, reader: Reader, links: Links) -> 
     if users is None:
         yield "  used in too many places to name\n"
         return
-    callers = _named([user for user in users if not user.test])
+    path = reader.docs[number].path
+    callers = _named([user for user in users if not user.test], path)
     yield f"  used by {callers}\n" if callers else "  no user found\n"
-    tests = _named([user for user in users if user.test])
+    tests = _named([user for user in users if user.test], path)
     files = ", ".join(
         quote(reader.docs[test].path) for test in own_tests(number, reader, links)[:2]
     )
@@ -83,10 +86,14 @@ def _lines(name: str, number: int, place: str, reader: Reader, links: Links) -> 
         )
 
 
-def _named(users: Sequence[User]) -> str:
-    """The first of these regions; a function that is several regions is named once."""
+def _named(users: Sequence[User], path: str) -> str:
+    """The first of these regions, those in the file of the function without its path; a function
+    that is several regions is named once."""
     places = {
-        (user.path, user.name): f"{quote(user.path)}:{user.start} {quote(user.name)}"
+        (user.path, user.name): (
+            f"{'' if user.path == path else quote(user.path)}:{user.start}"
+            f"{user.name and ' '}{quote(user.name) if user.name else ''}"
+        )
         for user in reversed(users)
     }
     texts = list(reversed(places.values()))

@@ -211,8 +211,8 @@ def users_of(name: str, number: int, reader: Reader, links: Links) -> list[User]
         for user in _users_in(doc, checksum(term), _far(doc, number, links), reader)
         if doc != number or user.name.rpartition("::")[2] != name
     ]
-    near = [user for user in users if user.far < 2]
-    return sorted(near or users)
+    users = [user for user in users if user.far < 2] or users
+    return sorted([user for user in users if user.name] or users)
 
 
 def _term(name: str) -> str:
@@ -232,7 +232,8 @@ def _far(doc: int, number: int, links: Links) -> int:
 def _users_in(doc: int, term: int, far: int, reader: Reader) -> Iterator[User]:
     path, test = reader.docs[doc].path, reader.docs[doc].kind == "test"
     for region in reader.regions(doc):
-        if region.kind == "function" and term in held_by(region):
+        # Not the top of a file: what it imports is used elsewhere.
+        if region.kind in ("function", "gap") and term in held_by(region):
             mine = test or region.name.rpartition("::")[2].lower().startswith("test")
             yield User(mine, far, path, region.start, region.end, region.name)
 
