@@ -112,6 +112,13 @@ def test_a_review_is_about_two_thousand_tokens_beyond_the_diff(shop: Path, forma
     assert parsed.listing.next[0].startswith("shop/window.py:")
 
 
+def test_a_long_diff_is_whole(shop: Path) -> None:
+    (shop / "long.txt").write_text("".join(f"line {i} of a long text\n" for i in range(4_000)))
+    diff = review(shop)["git/changes.diff"]
+    assert diff.level == "full"
+    assert "+line 2000 of a long text\n" in diff.body.text
+
+
 def test_fill_shows_the_changed_files_whole(shop: Path) -> None:
     sections = review(shop, fill=True)
     assert sections["shop/ledger.py"].level == "full"

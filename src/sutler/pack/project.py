@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 import sutler.config as config
 from sutler.budget.selection import (
+    Cut,
     Request,
     require_detail,
     require_true_lines,
@@ -163,6 +164,8 @@ class Project(Scope):
             header=header,
             instructions=instructions,
         )
+        if request.reviews:  # its diff is whole while the budget has room, however long
+            request = replace(request, cut=Cut(max_file_bytes=0))
         require_true_lines(request)
         require_detail(request)
         # A faulty glob is refused before the tree is scanned.
