@@ -1,8 +1,8 @@
 """The probability that a region belongs to the context of a task, and where a pack ends.
 
-A logistic model over what the ranking knows of a file and of a region. Its coefficients were
-fitted on the `tune` tasks of the selection bench alone; the label of a region is the share of its
-lines that the accepted change touched, with the functions around them.
+A logistic model over what the ranking knows of a file and of a region. Its coefficients were fitted
+on the `tune` tasks of the selection bench alone; the label of a region is the share of its lines
+that the accepted change touched, with the functions around them.
 
 The stop rule: regions enter in the order of their probability, and the pack ends where the expected
 F-score of its lines is greatest. Recall counts `RECALL` times as much as precision."""
@@ -139,8 +139,8 @@ _CERTAIN = frozenset({"named", "mention", "frame"})
 class Stop(Struct, frozen=True):
     """Where a pack for a task ends. `regions` are the (file, region) numbers that enter, the most
     probable first, and `rest` those that follow; `precision` is the share of the shown lines that
-    is expected to be useful, `recall` the share of the useful lines that is expected to be shown.
-    """
+    is expected to be useful, `recall` the share of the useful lines that is expected to be
+    shown."""
 
     regions: tuple[tuple[int, int], ...]
     rest: tuple[tuple[int, int], ...]

@@ -3,8 +3,7 @@
 Files are offered in the order of their claim. Each takes the best rung of the ladder that still
 fits: the whole text, head and tail, its name in the list of files not shown, or nothing but its
 part in a count. Required text (the opening, the goal, the manifest's frame) is paid for first; if
-that alone is over the limit, the pack is refused with the figures.
-"""
+that alone is over the limit, the pack is refused with the figures."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ from sutler.tokens.counter import Counter
 
 
 class Loaded(Struct, frozen=True, gc=False):
-    """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to
-    leave."""
+    """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to leave."""
 
     path: RelPath
     text: str
@@ -167,8 +165,8 @@ def settled(
     ledger: Ledger,
     stop: Listing | None = None,
 ) -> Fitted:
-    """Account for every choice: a section, an exclusion, or a name in the list of files not
-    shown. After a `stop` names would be noise: it lists the next regions, and counts the files."""
+    """Account for every choice: a section, an exclusion, or a name in the list of files not shown.
+    After a `stop` names would be noise: it lists the next regions, and counts the files."""
     entered = {section.path for section in sections} | {item.path for item in excluded}
     unfit = [choice for choice in choices if choice.path not in entered]
     reason: Reason
@@ -307,8 +305,7 @@ class Ledger:
         return frame > left or (self.misses >= _PATIENCE and frame + size > left)
 
     def pay(self, section: Section, kept_free: int = 0) -> Section | None:
-        """The section with its cost, if the budget still has room for it beside what is kept
-        free."""
+        """The section with its cost, if the budget still has room for it beside what is kept free."""
         limit = self.limit - kept_free
         if self._unit != "tokens" and len(section.body.text) > limit - self.spent:
             return None
@@ -326,8 +323,7 @@ class Ledger:
         return stated - plain
 
     def list_paths(self, paths: Sequence[RelPath]) -> Listing:
-        """Name as many of the files not shown as the rest of the budget pays for; count the
-        others."""
+        """Name as many of the files not shown as the rest of the budget pays for; count the others."""
         named: list[RelPath] = []
         for path in paths:
             cost = self._count(self._shape.listing_line(path)) + self._glue

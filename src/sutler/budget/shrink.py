@@ -16,8 +16,8 @@ def head_tail(
     """Keep the first `head` and the last `tail` lines and put the marker between (seed 004).
 
     A kept line longer than `line_chars` loses its middle in the same way, so that a file of one
-    endless line shrinks too. Text stays unchanged when there is nothing to leave out or
-    nothing to win. Linear time; it splits only what it keeps."""
+    endless line shrinks too. Text stays unchanged when there is nothing to leave out or nothing to
+    win. Linear time; it splits only what it keeps."""
     start, stop = _after_lines(text, head), _before_lines(text, tail)
     if start >= stop:
         shown = _shorten(text, marker, line_chars)

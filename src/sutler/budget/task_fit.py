@@ -197,8 +197,8 @@ def _changed(
     offers: Sequence[Offer], materials: dict[str, tuple[Ranked, Material]], ranking: Ranking
 ) -> list[tuple[int, int]]:
     """The functions with a changed line, the most changed first and tests last, without what the
-    diff shows whole. Of a long function, which is several regions, those without a change follow.
-    """
+    diff shows whole. Of a long function, which is several regions, those without a change
+    follow."""
     rows = []
     for i, offer in enumerate(offers):
         lines = ranking.changed.get(offer.path, ())

@@ -76,8 +76,7 @@ def pack(
     """What `sutler pack` would print for the files this caller may read."""
     wanted = ("goal", goal), ("max_tokens", str(max_tokens)), ("since", since), ("cursor", cursor)
     args: Args = (*(pair for pair in wanted if pair[1]), *(("glob", glob) for glob in globs[:50]))
-    if diff:
-        args = (*args, ("diff", "yes"))
+    args += (("diff", "yes"),) if diff else ()
 
     def work(progress: Progress) -> Packed:
         start, pack = _position(cursor)
@@ -105,23 +104,11 @@ def pack(
             redacted=project.settings.flag("redact"),
         )
         # Only the budget's exclusions are counted: the number of others would say what exists.
-        part, out = (
-            text[start:end],
-            sum(item.count for item in report.excluded if item.reason == "budget"),
-        )
-        tokens = door.setup.count(part)
+        out = sum(item.count for item in report.excluded if item.reason == "budget")
+        part, shown = text[start:end], len(report.shown)
         more = f"{end}@{report.pack_id[:16]}" if end < len(text) else ""
-        answer = PackText(
-            report.pack_id,
-            part,
-            start,
-            end,
-            len(text),
-            tokens,
-            len(report.shown),
-            out,
-            more,
-        )
+        tokens = door.setup.count(part)
+        answer = PackText(report.pack_id, part, start, end, len(text), tokens, shown, out, more)
         return Packed(answer, receipt)
 
     def perform(_: RelPath) -> tuple[PackText, Outcome]:

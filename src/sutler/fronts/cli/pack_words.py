@@ -267,6 +267,20 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     flag(out, "--diff", "add the diff against REV (default HEAD), redacted")
     integer(out, "--log", "add the subjects of the last N commits", 0)
     flag(out, "-n --line-numbers", "number the lines of each file")
+    _add_content(out)
+    value(
+        out,
+        "--split",
+        "SIZE",
+        "write several packs of at most SIZE each: FILE.1.md, FILE.2.md …; "
+        "lifts the default budget",
+    )
+    value(out, "--report", "FILE", "write a report of the pack to FILE: one HTML page, no network")
+    flag(out, "--watch", "pack again whenever a file changes, until Ctrl-C; needs -o")
+
+
+def _add_content(out: argparse._ArgumentGroup) -> None:
+    """What the pack shows of each file, and besides the files."""
     value(out, "--header", "TEXT|FILE", "a text of yours before the files, redacted")
     value(out, "--instructions", "FILE", "a text of yours behind the files, redacted")
     out.add_argument(
@@ -300,15 +314,6 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "SIZE",
         "show only head and tail of files above SIZE (default 50k; 0: never)",
     )
-    value(
-        out,
-        "--split",
-        "SIZE",
-        "write several packs of at most SIZE each: FILE.1.md, FILE.2.md …; "
-        "lifts the default budget",
-    )
-    value(out, "--report", "FILE", "write a report of the pack to FILE: one HTML page, no network")
-    flag(out, "--watch", "pack again whenever a file changes, until Ctrl-C; needs -o")
 
 
 def _add_safety(parser: argparse.ArgumentParser) -> None:
