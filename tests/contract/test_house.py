@@ -69,7 +69,7 @@ class Measure(NamedTuple):
 
 COUNTED = {
     "files over 400 lines": Measure(long_files, 2),
-    "lines over 100 characters": Measure(long_lines, 4),
+    "lines over 100 characters": Measure(long_lines, 3),
     "functions over 60 lines": Measure(long_functions, 0),
     "groups of modules that import each other": Measure(
         lambda: [" ".join(group) for group in house.cycles()], 0
@@ -90,9 +90,9 @@ def test_no_more_offenders_than_allowed(name: str, capsys: pytest.CaptureFixture
 
 
 # Room for the features that are under way; the target is the figure of the design.
-TOTAL = {"ceiling": 66_000, "target": 40_000}
+TOTAL = {"ceiling": 67_500, "target": 40_000}
 MEDIAN, P95 = 8, 30
-COMMENTS = {"floor": 0.014, "target": 0.02}
+COMMENTS = {"floor": 0.0145, "target": 0.02}
 VAGUE = {"ceiling": 0.02, "target": 0.02}
 
 

@@ -1,1 +1,2 @@
-"""What enters a pack and how much of it: claims, the ladder of levels, and fitting under a ceiling."""
+"""What enters a pack and how much of it: claims, the ladder of levels, and fitting under a
+ceiling."""

@@ -198,7 +198,8 @@ def _above(region: Region, lines: Sequence[str]) -> int:
 
 
 def _below(region: Region, end: int, lines: Sequence[str]) -> int:
-    """The end of a long docstring, or 0: a string that opens a line below one that ends in a colon."""
+    """The end of a long docstring, or 0: a string that opens a line below one that ends in a
+    colon."""
     colon = False
     for number in range(region.start, region.end + 1):
         line = lines[number - 1].rstrip()

@@ -24,7 +24,8 @@ from sutler.tokens.counter import Counter
 
 
 class Loaded(Struct, frozen=True, gc=False):
-    """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to leave."""
+    """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to
+    leave."""
 
     path: RelPath
     text: str
@@ -305,7 +306,8 @@ class Ledger:
         return frame > left or (self.misses >= _PATIENCE and frame + size > left)
 
     def pay(self, section: Section, kept_free: int = 0) -> Section | None:
-        """The section with its cost, if the budget still has room for it beside what is kept free."""
+        """The section with its cost, if the budget still has room for it beside what is kept
+        free."""
         limit = self.limit - kept_free
         if self._unit != "tokens" and len(section.body.text) > limit - self.spent:
             return None
@@ -323,7 +325,8 @@ class Ledger:
         return stated - plain
 
     def list_paths(self, paths: Sequence[RelPath]) -> Listing:
-        """Name as many of the files not shown as the rest of the budget pays for; count the others."""
+        """Name as many of the files not shown as the rest of the budget pays for; count the
+        others."""
         named: list[RelPath] = []
         for path in paths:
             cost = self._count(self._shape.listing_line(path)) + self._glue
