@@ -134,6 +134,18 @@ def test_only_the_person_who_started_it_gets_in(plant: Plant) -> None:
     assert served.process.returncode == 0
 
 
+def test_the_page_holds_no_secret_of_the_goal(plant: Plant) -> None:
+    """Neither the view nor the form shows a secret that stands in the user's own task."""
+    password = "Vw7kQm2xLp9rTz4"
+    tree = {**TREE, "db.ini": f"[db]\npassword = {password}\n"}
+    with serving(plant(tree), "--goal", f"replace the password {password} in the cart") as served:
+        home, own = served.enter()
+        status, _, body = served.ask(home, own)
+        assert status == 200
+        assert b"in the cart" in body
+        assert password.encode() not in body
+
+
 def test_requests_are_checked_like_any_input(plant: Plant) -> None:
     with serving(plant(TREE)) as served:
         home, own = served.enter()

@@ -39,7 +39,9 @@ def build(api: PageApi, keys: Keys) -> Guard:
         strict = (
             policy(script(live=True), asset("report.css"), live=True) + "; frame-ancestors 'none'"
         )
-        body = page(view, live=True, first=embedded(api.first))
+        # The form holds what the view quotes: the page is a text that leaves, as any other.
+        first = msgspec.structs.replace(api.first, goal=view.goal)
+        body = page(view, live=True, first=embedded(first))
         return Response(body, media_type="text/html", headers={"content-security-policy": strict})
 
     async def pack(request: Request) -> Response:
