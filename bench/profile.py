@@ -51,15 +51,15 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     clock = Clock(runs)
     begin = time.process_time()
     from sutler import config
-    from sutler.budget.fit import Loaded, Material, best_rung
-    from sutler.budget.selection import display_key
+    from sutler.budget.fit import best_rung
+    from sutler.budget.selection import Material, display_key
     from sutler.formats import encoded, section_text
     from sutler.formats.document import CleanText, Listing, Preamble
     from sutler.formats.tree import drawn_within
     from sutler.pack.project import Project
     from sutler.scan.root import Root
     from sutler.scan.snapshot import Problem
-    from sutler.scan.text import decode
+    from sutler.scan.text import Loaded, decode
     from sutler.store.atomic import write_atomic
     from sutler.tokens.counter import token_counter
 

@@ -14,8 +14,8 @@ from functools import partial
 from hashlib import sha256
 
 from bench.selection.data import Blob, Blobs, Instance, text_of
-from sutler.budget.fit import Ledger, Loaded, Material, fit_whole_text
-from sutler.budget.selection import Budget, Choice, Cut, Request, choose
+from sutler.budget.fit import Ledger, fit_whole_text
+from sutler.budget.selection import Budget, Choice, Cut, Material, Request, choose
 from sutler.budget.task_fit import Ranking, fit_task, task_order
 from sutler.config import resolve
 from sutler.errors import RefusedError
@@ -29,6 +29,7 @@ from sutler.ranking.reader import Reader
 from sutler.ranking.score import Ranked
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Rule
+from sutler.scan.text import Loaded
 from sutler.secrets.cleaner import cleaner
 from sutler.setting_table import Unit
 from sutler.tokens.counter import counter_for

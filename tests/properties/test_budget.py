@@ -8,8 +8,8 @@ from hashlib import sha256
 
 import pytest
 
-from sutler.budget.fit import Ledger, Loaded, Material, WholeText, fit_whole_text, worth_loading
-from sutler.budget.selection import Budget, Choice, Cut, Request
+from sutler.budget.fit import Ledger, WholeText, fit_whole_text, worth_loading
+from sutler.budget.selection import Budget, Choice, Cut, Material, Request
 from sutler.errors import RefusedError
 from sutler.formats import FORMATS as TABLE
 from sutler.formats import parse
@@ -17,6 +17,7 @@ from sutler.formats.document import CleanText, Format, Preamble
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import FileEntry
+from sutler.scan.text import Loaded
 from sutler.setting_table import Unit
 from sutler.tokens.counter import Counter, counter_for
 

@@ -13,36 +13,14 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.budget.selection import Choice, Cut, Request, display_key
+from sutler.budget.selection import Choice, Cut, Material, Request, display_key
 from sutler.budget.shrink import head_tail, outline_text
 from sutler.errors import RefusedError
 from sutler.formats import render, section_text, shape
 from sutler.formats.document import CleanText, Level, Listing, Preamble, Section
 from sutler.paths import RelPath, Span
-from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
+from sutler.scan.snapshot import Excluded, Reason, Rule
 from sutler.tokens.counter import Counter
-
-
-class Loaded(Struct, frozen=True, gc=False):
-    """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to
-    leave."""
-
-    path: RelPath
-    text: str
-    digest: str
-    size: int
-    encoding: str = "utf-8"
-    problems: tuple[Problem, ...] = ()
-    data: bytes = b""  # the raw bytes, where they are the text in UTF-8: no second encoding
-    stat_key: tuple[int, ...] = ()  # size, times and inode of the very file that was read
-
-
-class Material(Struct, frozen=True, gc=False):
-    """One file, loaded and cleaned: what a section is cut from."""
-
-    choice: Choice
-    loaded: Loaded
-    clean: CleanText
 
 
 class Fitted(Struct, frozen=True):

@@ -12,11 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.errors import UsageError
-from sutler.formats.document import Format
+from sutler.formats.document import CleanText, Format
 from sutler.paths import RelPath, quote
 from sutler.scan.classify import key_files
 from sutler.scan.globs import GlobSet
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule
+from sutler.scan.text import Loaded
 from sutler.setting_table import Unit
 
 ENTRY_DOCUMENTS = (
@@ -166,6 +167,14 @@ class Choice(Struct, frozen=True, gc=False):
         """Whether it comes before every other claim: named by the user, or changed since a revision
         they named."""
         return self.priority == 0
+
+
+class Material(Struct, frozen=True, gc=False):
+    """One file, loaded and cleaned: what a section is cut from."""
+
+    choice: Choice
+    loaded: Loaded
+    clean: CleanText
 
 
 class Standing(Struct, frozen=True):

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from sutler.budget.allocate import Grant, Offer, Prices, fit_below, fit_exactly
 from sutler.budget.chance import Candidate, Stop, chances, fits, stop_at
 from sutler.budget.excerpt import Looked, cut, lens_for, look, widened
-from sutler.budget.fit import Fitted, Ledger, Material, best_paid, section_of, settled
-from sutler.budget.selection import Choice
+from sutler.budget.fit import Fitted, Ledger, best_paid, section_of, settled
+from sutler.budget.selection import Choice, Material
 from sutler.formats.document import CleanText, Listing, Section
 from sutler.languages.facts import Region
 from sutler.paths import Span, quote

@@ -22,10 +22,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.budget.fit import Loaded
 from sutler.formats.document import CleanText, Finding, Section
 from sutler.scan.root import Blob, Root
 from sutler.scan.snapshot import FileEntry
+from sutler.scan.text import Loaded
 from sutler.store import home
 from sutler.store.state import project_id
 from sutler.version import VERSION

@@ -9,8 +9,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.budget.fit import Loaded, Material
-from sutler.budget.selection import Choice, Request
+from sutler.budget.selection import Choice, Material, Request
 from sutler.edits.difference import unified
 from sutler.errors import UsageError
 from sutler.formats.document import CleanText
@@ -28,7 +27,7 @@ from sutler.scan.git_index import read_tracked
 from sutler.scan.objects import Change, blob_id, changes, contents, resolve, tree_of
 from sutler.scan.root import Reader, Root
 from sutler.scan.snapshot import FileEntry, FileFacts, Problem, Snapshot
-from sutler.scan.text import decode
+from sutler.scan.text import Loaded, decode
 from sutler.secrets.cleaner import Clean
 from sutler.tasks.wire import Change as TouchedFile
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.budget.fit import Loaded, Material
-from sutler.budget.selection import Choice
+from sutler.budget.selection import Choice, Material
 from sutler.config import Settings
 from sutler.formats import FORMATS
 from sutler.formats.document import PROCESSED, CleanText
@@ -21,7 +20,7 @@ from sutler.pack.cache import NO_CACHE, CachedFile, PackCache, stat_key
 from sutler.paths import RelPath
 from sutler.scan.root import Blob, Reader
 from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
-from sutler.scan.text import decode
+from sutler.scan.text import Loaded, decode
 from sutler.secrets.cleaner import SECRET_NAME, Clean, Numbering
 from sutler.secrets.markers import markers_in
 

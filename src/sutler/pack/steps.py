@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from sutler.budget.fit import (
     Fitted,
     Ledger,
-    Material,
     Spend,
     best_rung,
     fit_whole_text,
@@ -25,7 +24,7 @@ from sutler.budget.fit import (
     frame_cost,
     worth_loading,
 )
-from sutler.budget.selection import Choice, Request, Selection, display_key
+from sutler.budget.selection import Choice, Material, Request, Selection, display_key
 from sutler.formats import SectionFrame, assembled, frame_text, joined, section_frame, shape
 from sutler.formats.assembly import ranges
 from sutler.formats.document import CleanText, Listing, Preamble, Run, Section

@@ -12,6 +12,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from sutler.paths import RelPath
+from sutler.scan.snapshot import Problem
+
 _SNIFF: Final = 8192
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _C1: Final = rb"[\x80-\x9f]"
@@ -34,6 +37,20 @@ class Decoded(Struct, frozen=True, gc=False):
     text: str
     encoding: str
     issue: str = ""
+
+
+class Loaded(Struct, frozen=True, gc=False):
+    """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to
+    leave."""
+
+    path: RelPath
+    text: str
+    digest: str
+    size: int
+    encoding: str = "utf-8"
+    problems: tuple[Problem, ...] = ()
+    data: bytes = b""  # the raw bytes, where they are the text in UTF-8: no second encoding
+    stat_key: tuple[int, ...] = ()  # size, times and inode of the very file that was read
 
 
 def decode(data: bytes) -> Decoded | None:

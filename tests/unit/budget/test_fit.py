@@ -7,20 +7,19 @@ import pytest
 
 from sutler.budget.fit import (
     Ledger,
-    Loaded,
-    Material,
     WholeText,
     fit_whole_text,
     rungs,
     trimmed,
     worth_loading,
 )
-from sutler.budget.selection import Budget, Choice, Cut, Request
+from sutler.budget.selection import Budget, Choice, Cut, Material, Request
 from sutler.errors import RefusedError
 from sutler.formats.document import CleanText, Preamble
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Excluded, FileEntry
+from sutler.scan.text import Loaded
 from sutler.tokens.counter import Counter
 
 LONG = "".join(f"line {number}\n" for number in range(1_000))

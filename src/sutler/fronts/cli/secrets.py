@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from sutler.budget.fit import Material
+from sutler.budget.selection import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.arguments import flag, value
