@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sutler.errors import SutlerError
 from sutler.formats import FORMATS as TABLE
 from sutler.formats import parse, render, section_text, shape
-from sutler.formats.assembly import numbered
+from sutler.formats.assembly import frame, numbered
 from sutler.formats.document import (
     CleanText,
     Finding,
@@ -307,7 +307,7 @@ def check_commonmark(pack: Pack, text: str) -> None:
     assert len(fences) == around[0] + len(pack.sections) + around[1]
     assert names == [quote(section.path) for section in pack.sections]
     for fence, section in zip(fences[around[0] :], pack.sections, strict=False):
-        head, tail = shape("markdown").frame(section)
+        head, tail = frame(shape("markdown"), section)
         body = section_text(section, "markdown", pack.line_numbers)[0][len(head) :].removesuffix(
             tail
         )

@@ -21,6 +21,7 @@ from sutler.formats.assembly import (
     Shape,
     assemble,
     dress,
+    frame,
     frame_of,
     line_of,
     numbered,
@@ -168,7 +169,7 @@ def assembled(
 def section_text(section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:
     """Return what a section adds to the pack, without glue: framed body and manifest line."""
     pieces = shape(format)
-    head, tail = pieces.frame(section)
+    head, tail = frame(pieces, section)
     text = numbered(section.body.text, section.spans) if line_numbers else section.body.text
     return f"{head}{pieces.shown(text)}{tail}", pieces.manifest_line(line_of(section))
 

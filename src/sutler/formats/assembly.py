@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from hashlib import sha256
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
@@ -79,11 +80,9 @@ class Shape(Protocol):
     def opening(self, preamble: Preamble, line_numbers: bool) -> str:
         """Return the text before the first section."""
 
-    def frame(self, section: Section) -> tuple[str, str]:
-        """Return the text before and after the section's body, independent of line numbers."""
-
     def around(self, name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
-        """Return the text before and after a body. `name` is a path in its display form."""
+        """Return the text before and after a body, independent of line numbers. `name` is a path
+        in its display form."""
 
     def shown(self, text: str) -> str:
         """Return the body in the encoding of the format."""
@@ -172,14 +171,10 @@ class SectionFrame(Struct, frozen=True, gc=False):
     vouched: bool = True
 
 
-def face(section: Section) -> tuple[str, Level, str, Body]:
-    """Return the arguments of `around` for a section."""
-    return (
-        quote(section.path),
-        section.level,
-        section.language,
-        Body(octets(section), section.sha256, ranges(section.spans)),
-    )
+def frame(shape: Shape, section: Section) -> tuple[str, str]:
+    """Return the text before and after the section's body."""
+    body = Body(octets(section), section.sha256, ranges(section.spans))
+    return shape.around(quote(section.path), section.level, section.language, body)
 
 
 def octets(section: Section) -> bytes:
@@ -188,7 +183,7 @@ def octets(section: Section) -> bytes:
 
 
 def dress(shape: Shape, section: Section, line_numbers: bool) -> SectionFrame:
-    head, tail = shape.frame(section)
+    head, tail = frame(shape, section)
     if shape.VERBATIM and not line_numbers:
         body = octets(section)
     else:
@@ -338,6 +333,38 @@ def _numbers(count: int) -> list[str]:
 @cache
 def _first_numbers() -> list[str]:
     return [f"\n{number:5d}| " for number in range(1, 10_001)]
+
+
+def shown(text: str) -> str:
+    """Return the text unchanged, as most formats show it."""
+    return text
+
+
+def body_of(text: str) -> Body:
+    data = text.encode()
+    return Body(data, sha256(data).hexdigest())
+
+
+def blocks(block: Callable[[str, str], tuple[str, str]], preamble: Preamble, *names: str) -> str:
+    """Return the texts of the preamble with these names in their blocks; an empty one has none."""
+    text = ""
+    for name in names:
+        if content := getattr(preamble, name).text:
+            head, tail = block(name, content)
+            text += f"{head}{content}{tail}"
+    return text
+
+
+def not_shown(around: tuple[str, str], line: Callable[[RelPath], str], listing: Listing) -> str:
+    """Return the list of files not shown, or an empty text."""
+    head, tail = around
+    return f"{head}{''.join(map(line, listing.paths))}{tail}" if listing.paths else ""
+
+
+def level_note(level: Level, body: Body) -> str:
+    """Return the words behind the path of a file that is not whole."""
+    lines = f": lines {body.lines}" if body.lines else ""
+    return "" if level == "full" else f" ({level.replace('_', ' and ')}{lines})"
 
 
 def newline_after(body: bytes) -> str:

@@ -18,7 +18,6 @@ from sutler.formats.assembly import (
     as_json,
     assemble,
     dress,
-    face,
     frame_of,
     title_of,
 )
@@ -72,10 +71,6 @@ def opening(preamble: Preamble, line_numbers: bool) -> str:
     if preamble.header.text:
         fields["header"] = preamble.header.text
     return _text(fields)[:-1] + ',\n"files":[\n'
-
-
-def frame(section: Section) -> tuple[str, str]:
-    return around(*face(section))
 
 
 def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:

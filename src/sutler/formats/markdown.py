@@ -13,13 +13,17 @@ from sutler.formats.assembly import (
     Body,
     End,
     Line,
+    Title,
     about,
     as_json,
-    face,
+    blocks,
+    level_note,
     newline_after,
+    not_shown,
     title_of,
 )
-from sutler.formats.document import Level, Listing, Pack, Preamble, Section
+from sutler.formats.assembly import shown as shown
+from sutler.formats.document import Level, Listing, Pack, Part, Preamble
 from sutler.paths import RelPath, quote, unquote
 
 NAME = "markdown"
@@ -36,17 +40,17 @@ _LANGUAGE = r"[A-Za-z0-9_+#.-]+"
 
 
 def intro(preamble: Preamble, line_numbers: bool) -> str:
-    part = preamble.part
     return (
         f"{SIGNATURE}\n"
         + "".join(f"{paragraph}\n" for paragraph in about(preamble, line_numbers))
         + f"\nProject: {_code(quote(preamble.project))}\n"
-        + (
-            f"\nPart {part.number} of {part.total}.\n"
-            if part.total != 1 or part.number != 1
-            else ""
-        )
+        + (f"\n{part}" if (part := part_line(preamble)) else "")
     )
+
+
+def part_line(preamble: Preamble) -> str:
+    part = preamble.part
+    return "" if part == Part() else f"Part {part.number} of {part.total}.\n"
 
 
 def block(name: str, text: str) -> tuple[str, str]:
@@ -54,23 +58,12 @@ def block(name: str, text: str) -> tuple[str, str]:
     return _block(f"## {name.capitalize()}", Body(text.encode(), ""), "text")
 
 
-def frame(section: Section) -> tuple[str, str]:
-    return around(*face(section))
-
-
 def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
-    lines = f": lines {body.lines}" if body.lines else ""
-    cut = "" if level == "full" else f" ({level.replace('_', ' and ')}{lines})"
-    return _block(f"## {_code(name)}{cut}", body, language and _info(language))
-
-
-def shown(text: str) -> str:
-    return text
+    return _block(f"## {_code(name)}{level_note(level, body)}", body, language and _info(language))
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    header = _whole("header", preamble.header.text)
-    return intro(preamble, line_numbers) + header + _whole("tree", preamble.tree.text)
+    return intro(preamble, line_numbers) + blocks(block, preamble, "header", "tree")
 
 
 def listing_line(path: RelPath) -> str:
@@ -92,15 +85,13 @@ def remainder(listing: Listing) -> str:
 
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
-    head, tail = LISTING
-    names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
-    goal = _whole("goal", preamble.goal.text)
-    goal += _whole("instructions", preamble.instructions.text)
-    title = as_json(title_of(preamble, listing, line_numbers))
-    return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}\n"
+    names = not_shown(LISTING, listing_line, listing)
+    goal = blocks(block, preamble, "goal", "instructions")
+    title = manifest_line(title_of(preamble, listing, line_numbers))
+    return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}"
 
 
-def manifest_line(line: Line) -> str:
+def manifest_line(line: Line | Title) -> str:
     return as_json(line) + "\n"
 
 
@@ -153,11 +144,6 @@ def _longest(data: bytes) -> int:
 @cache
 def _ticks() -> re.Pattern[bytes]:
     return re.compile(b"```")
-
-
-def _whole(name: str, text: str) -> str:
-    head, tail = block(name, text)
-    return f"{head}{text}{tail}" if text else ""
 
 
 def _code(text: str) -> str:

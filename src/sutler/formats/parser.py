@@ -16,7 +16,7 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from sutler.errors import RefusedError, SutlerError
-from sutler.formats.assembly import VERSION, End, Line, Shape, Title, labels, line_of, ranges
+from sutler.formats.assembly import VERSION, End, Line, Shape, Title, frame, labels, line_of, ranges
 from sutler.formats.document import CleanText, Listing, Pack, Part, Preamble, Section
 from sutler.paths import RelPath, Span, parse_relpath, quote, unquote
 
@@ -216,7 +216,7 @@ def _section(walk: Walk, shape: TextShape, line: Line, line_numbers: bool) -> Se
     else:
         raw, end = walk.body(start, line.length, line.path), start + line.length
     section = section_of(line, raw)
-    head, tail = shape.frame(section)
+    head, tail = frame(shape, section)
     walk.expect(head, f"the heading of {line.path}")
     if line.sha256 is None:
         walk.seal.update(walk.data[start:end])

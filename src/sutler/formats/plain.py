@@ -5,22 +5,27 @@ no content can end its section."""
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from sutler.formats.assembly import (
-    ABSTAINED,
     Body,
     End,
     Line,
+    Title,
     about,
     as_json,
-    face,
+    blocks,
+    body_of,
+    level_note,
     newline_after,
+    not_shown,
     title_of,
 )
-from sutler.formats.document import Level, Listing, Pack, Preamble, Section
+from sutler.formats.assembly import shown as shown
+from sutler.formats.document import Level, Listing, Pack, Preamble
+from sutler.formats.markdown import listed_path as listed_path
+from sutler.formats.markdown import part_line
+from sutler.formats.markdown import remainder as remainder
 from sutler.formats.xml import boundary
-from sutler.paths import RelPath, quote, unquote
+from sutler.paths import RelPath, quote
 
 NAME = "plain"
 ENDING = ".txt"
@@ -35,36 +40,22 @@ _SHORT = 8  # digits in a mark
 
 
 def intro(preamble: Preamble, line_numbers: bool) -> str:
-    part = preamble.part
-    whole = part.total == 1 and part.number == 1
-    number = "" if whole else f"Part {part.number} of {part.total}.\n"
     paragraphs = "\n".join(about(preamble, line_numbers))
-    return f"{SIGNATURE}\n{paragraphs}\n\nProject: {quote(preamble.project)}\n{number}"
+    project = f"Project: {quote(preamble.project)}\n{part_line(preamble)}"
+    return f"{SIGNATURE}\n{paragraphs}\n\n{project}"
 
 
 def block(name: str, text: str) -> tuple[str, str]:
-    data = text.encode()
-    return _block(f"({name})", Body(data, sha256(data).hexdigest()))
-
-
-def frame(section: Section) -> tuple[str, str]:
-    return around(*face(section))
+    return _block(f"({name})", body_of(text))
 
 
 def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
     del language
-    lines = f": lines {body.lines}" if body.lines else ""
-    cut = "" if level == "full" else f" ({level.replace('_', ' and ')}{lines})"
-    return _block(f"{name}{cut}", body)
-
-
-def shown(text: str) -> str:
-    return text
+    return _block(f"{name}{level_note(level, body)}", body)
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    header = _whole("header", preamble.header.text)
-    return intro(preamble, line_numbers) + header + _whole("tree", preamble.tree.text)
+    return intro(preamble, line_numbers) + blocks(block, preamble, "header", "tree")
 
 
 def listing_line(path: RelPath) -> str:
@@ -73,28 +64,14 @@ def listing_line(path: RelPath) -> str:
     return f'"{name}"\n' if name.startswith("=") else f"{name}\n"
 
 
-def listed_path(line: str) -> str:
-    """The inverse of `listing_line`."""
-    return unquote(line)
-
-
-def remainder(listing: Listing) -> str:
-    """What follows the list of files not shown."""
-    count = listing.unnamed
-    unnamed = f"\nFiles neither shown nor named: {count}.\n" if count else ""
-    return unnamed + (f"\n{ABSTAINED}\n" if listing.abstained else "")
-
-
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
-    head, tail = LISTING
-    names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
-    goal = _whole("goal", preamble.goal.text)
-    goal += _whole("instructions", preamble.instructions.text)
-    title = as_json(title_of(preamble, listing, line_numbers))
-    return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}\n"
+    names = not_shown(LISTING, listing_line, listing)
+    goal = blocks(block, preamble, "goal", "instructions")
+    title = manifest_line(title_of(preamble, listing, line_numbers))
+    return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}"
 
 
-def manifest_line(line: Line) -> str:
+def manifest_line(line: Line | Title) -> str:
     return as_json(line) + "\n"
 
 
@@ -115,8 +92,3 @@ def read(data: bytes) -> Pack:
 def _block(name: str, body: Body) -> tuple[str, str]:
     mark = boundary(body, _SHORT)
     return f"\n==== {name} [{mark}]\n", f"{newline_after(body.data)}==== end [{mark}]\n"
-
-
-def _whole(name: str, text: str) -> str:
-    head, tail = block(name, text)
-    return f"{head}{text}{tail}" if text else ""

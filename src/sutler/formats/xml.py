@@ -13,13 +13,17 @@ from sutler.formats.assembly import (
     Body,
     End,
     Line,
+    Title,
     about,
     as_json,
-    face,
+    blocks,
+    body_of,
     newline_after,
+    not_shown,
     title_of,
 )
-from sutler.formats.document import Level, Listing, Pack, Preamble, Section
+from sutler.formats.assembly import shown as shown
+from sutler.formats.document import Level, Listing, Pack, Part, Preamble
 from sutler.paths import RelPath, quote, unquote
 
 NAME = "xml"
@@ -40,22 +44,20 @@ _BRIEF = 16  # digits of the digest in a boundary
 
 
 def intro(preamble: Preamble, line_numbers: bool) -> str:
+    return SIGNATURE + introduction(preamble, line_numbers)
+
+
+def introduction(preamble: Preamble, line_numbers: bool) -> str:
+    """Return what the pack is, and its project, in tags."""
     part = preamble.part
-    of = (
-        f' part="{part.number}" parts="{part.total}"' if part.total != 1 or part.number != 1 else ""
-    )
+    of = "" if part == Part() else f' part="{part.number}" parts="{part.total}"'
     paragraphs = "\n".join(about(preamble, line_numbers))
     name = escaped(preamble.project)
-    return f'{SIGNATURE}<about>\n{paragraphs}\n</about>\n<project name="{name}"{of} />\n'
+    return f'<about>\n{paragraphs}\n</about>\n<project name="{name}"{of} />\n'
 
 
 def block(name: str, text: str) -> tuple[str, str]:
-    data = text.encode()
-    return _block(name, "", Body(data, sha256(data).hexdigest()))
-
-
-def frame(section: Section) -> tuple[str, str]:
-    return around(*face(section))
+    return _block(name, "", body_of(text))
 
 
 def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
@@ -68,13 +70,8 @@ def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str
     return _block("file", attributes, body)
 
 
-def shown(text: str) -> str:
-    return text
-
-
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    header = _whole("header", preamble.header.text)
-    return intro(preamble, line_numbers) + header + _whole("tree", preamble.tree.text)
+    return intro(preamble, line_numbers) + blocks(block, preamble, "header", "tree")
 
 
 def listing_line(path: RelPath) -> str:
@@ -96,15 +93,13 @@ def remainder(listing: Listing) -> str:
 
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
-    head, tail = LISTING
-    names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
-    title = as_json(title_of(preamble, listing, line_numbers)).translate(JSON_TABLE)
-    goal = _whole("goal", preamble.goal.text)
-    goal += _whole("instructions", preamble.instructions.text)
-    return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}\n"
+    names = not_shown(LISTING, listing_line, listing)
+    goal = blocks(block, preamble, "goal", "instructions")
+    title = manifest_line(title_of(preamble, listing, line_numbers))
+    return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}"
 
 
-def manifest_line(line: Line) -> str:
+def manifest_line(line: Line | Title) -> str:
     return as_json(line).translate(JSON_TABLE) + "\n"
 
 
@@ -134,11 +129,6 @@ def boundary(body: Body, length: int = _BRIEF) -> str:
         bumps += 1
         digits = sha256(f"{body.digest} {bumps}".encode()).hexdigest()[:length]
     return digits
-
-
-def _whole(name: str, text: str) -> str:
-    head, tail = block(name, text)
-    return f"{head}{text}{tail}" if text else ""
 
 
 def escaped(text: str) -> str:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from sutler.errors import RefusedError
 from sutler.formats import json, markdown, parse, render, xml
-from sutler.formats.assembly import numbered
+from sutler.formats.assembly import frame, numbered
 from sutler.formats.document import CleanText, Listing, Pack, Preamble, Section
 from sutler.paths import RelPath
 
@@ -31,7 +31,7 @@ def section_of(path: str, text: str) -> Section:
     ],
 )
 def test_a_fence_is_longer_than_any_run_inside(text: str, fence: str) -> None:
-    head, tail = markdown.frame(section_of("a", text))
+    head, tail = frame(markdown, section_of("a", text))
     assert (head.splitlines()[-1], tail.strip()) == (fence, fence)
 
 
@@ -46,24 +46,24 @@ def test_a_fence_is_longer_than_any_run_inside(text: str, fence: str) -> None:
     ],
 )
 def test_a_heading_holds_any_name_on_one_line(path: str, heading: str) -> None:
-    assert markdown.frame(section_of(path, ""))[0].splitlines()[1] == f"## {heading}"
+    assert frame(markdown, section_of(path, ""))[0].splitlines()[1] == f"## {heading}"
 
 
 @pytest.mark.parametrize(
     ("language", "info"), [("python", "python"), ("c++", "c++"), ("a b", ""), ("`", ""), ("\n", "")]
 )
 def test_only_a_plain_language_names_the_fence(language: str, info: str) -> None:
-    head, _ = markdown.frame(replace(section_of("a", ""), language=language))
+    head, _ = frame(markdown, replace(section_of("a", ""), language=language))
     assert head.endswith(f"\n```{info}\n")
 
 
 def test_a_boundary_moves_until_the_body_does_not_hold_it() -> None:
     taken = "0123456789abcdef"
     section = replace(section_of("a", f"</file-{taken}>"), sha256=taken + "0" * 48)
-    head, tail = xml.frame(section)
+    head, tail = frame(xml, section)
     assert taken not in head
     again = replace(section, body=CleanText(section.body.text + head))
-    assert len({head, xml.frame(again)[0], f'<file-{taken} path="a">\n'}) == 3
+    assert len({head, frame(xml, again)[0], f'<file-{taken} path="a">\n'}) == 3
     assert tail.strip() == "</" + head[1:].split()[0] + ">"
 
 
