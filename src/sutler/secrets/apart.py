@@ -200,11 +200,14 @@ def _cells(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     return spans[1:] if spans and spans[0][0] == spans[0][1] else spans
 
 
+_HASH = re.compile(r"_?hash\Z", re.IGNORECASE)
+
+
 def read_insert(at: Stretch) -> Iterator[Candidate]:
     """SQL: the values of a column whose name says password, in every row of an INSERT."""
     for match in heads(grammar.INSERT, at, at.start):
         columns = [part.strip(" \t\"'`[]") for part in match["columns"].split(",")]
-        wanted = {n: name for n, name in enumerate(columns) if _tells(name)}
+        wanted = {n: name for n, name in enumerate(columns) if _tells(_HASH.sub("", name))}
         values = re.compile(r"\s{0,40}values\s{0,40}", re.IGNORECASE).match(at.text, match.end())
         if wanted and values:
             yield from _tuples(at.text, values.end(), wanted)
@@ -225,6 +228,17 @@ def _tuples(text: str, at: int, wanted: dict[int, str]) -> Iterator[Candidate]:
                 break
         else:
             return
+
+
+def read_call(at: Stretch) -> Iterator[Candidate]:
+    """A literal key or password as the argument of a call: `createHmac("sha256", V)`,
+    `login("admin", V)`.
+    """
+    for match in heads(grammar.CALL, at, at.start):
+        stop = closing(at.text, match["open"], match.end(), at.end)
+        if stop > 0:
+            name = "password" if match["login"] else "secret"
+            yield Candidate(match.end(), stop, name, "call")
 
 
 def columns(text: str) -> Iterator[Candidate]:
@@ -250,5 +264,6 @@ READERS: tuple[Reader, ...] = (
     read_jwk,
     read_table,
     read_insert,
+    read_call,
 )
 """By the number of the trigger in `grammar`, after those in `readers`."""

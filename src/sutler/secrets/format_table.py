@@ -174,7 +174,7 @@ RULES = (
 )  # fmt: skip
 _SECRET_KIND = re.compile(r"^kind:[ ]{1,4}Secret\s*$", re.MULTILINE)
 _SECRET_ENTRY = re.compile(
-    r"^[ ]{2,8}[\w.-]{1,80}:[ ]{1,4}[\"']?(?P<v>[A-Za-z0-9+/]{4,8192}={0,2})[\"']?[ ]*$",
+    r"^[ ]{2,8}(?![\w.-]{0,76}\.crt:)[\w.-]{1,80}:[ ]{1,4}[\"']?(?P<v>[A-Za-z0-9+/]{4,8192}={0,2})[\"']?[ ]*$",
     re.MULTILINE,
 )
 _SECRET_DATA = re.compile(

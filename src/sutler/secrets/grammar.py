@@ -40,7 +40,7 @@ _SEP = (
     r"|(?<=[ \t])(?:to|(?:is|was):?)(?=[ ])|(?<=[ \t])(?=[\"'`]))"
 )
 _WRAP = (
-    r"(?P<wrap>(?:(?:new )?[\w.:$@]{1,40}[ ]?\(|\[|\{|@|[burfnl]{1,2}(?=[\"'])"
+    r"(?P<wrap>(?:\[\]byte\(|(?:new )?[\w.:$@]{1,40}[ ]?\(|\[|\{|@|[burfnl]{1,2}(?=[\"'])"
     r"|[\w.\[\]\"'()]{1,50}[ ]?(?:\|\||\?\?|or|\?:)[ ]){0,3})"
 )
 _AFTER_SCHEME = r"(?:[ ]|%20|(?<=[rc])\+|:[ ]?|[\"'],[ ]?[\"']){1,4}"
@@ -86,6 +86,21 @@ TABLE_HEAD = rf"{_NAME}[`* \t]{{0,12}}\|(?!\|)"
 INSERT_HEAD = (
     r"insert[ ]{1,4}(?:ignore[ ])?into[ ]{1,4}[^\s()]{1,80}[ ]{0,4}\((?P<columns>[^()\n]{1,600})\)"
 )
+_STRING = r"[\"'][^\"'\n]{0,64}[\"'],[ ]?"
+_ARGUMENT = r"[\w.$>:\"'/@-]{1,80},[ ]?"
+_BYTES_OF = r"(?:\[\]byte\(|(?:[\w.]{0,30}\.)?encoding\.\w{2,9}\.getbytes\()?"
+_KEY_CALL = (
+    r"secretkey(?:spec|\.fromstring)\(|hmacshakeyfor\(|signwith\([\w.]{1,60},[ ]?|signedstring\("
+    r"|\bhmac(?:sha)?(?:1|256|384|512)\(|\bhmac\.new\((?:[\w.]{3,20},[ ]?)?|\bfernet\("
+    rf"|create(?:hmac|cipheriv)\({_STRING}|hash_hmac\({_STRING}{_ARGUMENT}"
+    r"|\bj(?:wt|sonwebtoken)(?:\.|::)(?:sign|verify|encode|decode)\([\w.$:{}\[\], ]{1,120},[ ]?"
+)
+_LOGIN_CALL = (
+    r"(?:(?:\b|_)(?:login|log_in|signin|sign_in|authenticate)|basic_?auth|networkcredential"
+    rf"|usernamepasswordcredentials|passwordauthentication|\bauth=)\({_STRING}"
+    rf"|(?:plainauth|getconnection|mysqli_connect|new pdo|[.>]connect)\({_ARGUMENT}{_STRING}"
+)
+CALL_HEAD = rf"(?:(?P<key>{_KEY_CALL})|(?P<login>{_LOGIN_CALL})){_BYTES_OF}b?(?P<open>[\"'`])"
 
 TRIGGERS = (
     QUOTED_HEAD,
@@ -105,6 +120,7 @@ TRIGGERS = (
     JWK_HEAD,
     TABLE_HEAD,
     INSERT_HEAD,
+    CALL_HEAD,
     joins.JOIN_HEAD,
     BLOCK_HEAD,
     decode.ESCAPED_HEAD,
@@ -120,10 +136,29 @@ def head(trigger: int) -> re.Pattern[str]:
 
 
 QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR = range(11)
-VALUE, SECURE, LOGIN, JWK, TABLE, INSERT, JOIN, BLOCK = range(11, 19)
-_ENCODED = range(19, len(TRIGGERS))
+VALUE, SECURE, LOGIN, JWK, TABLE, INSERT, CALL, JOIN, BLOCK = range(11, 20)
+_ENCODED = range(20, len(TRIGGERS))
 ENCODED = tuple(_ENCODED)
 
+_CALLED = (
+    *("spec", "fromstring", "keyfor", "with", "signedstring", "fernet", "hmac.new", "hmac", "iv"),
+    *(
+        "hmac1",
+        "sha1",
+        "256",
+        "384",
+        "512",
+        "sign",
+        "verify",
+        "encode",
+        "decode",
+        "new pdo",
+        "auth",
+    ),
+    *("login", "log_in", "signin", "sign_in", "authenticate", "authentication", "auth="),
+    *("networkcredential", "passwordcredentials", "connection", "connect"),
+)
+"""How the names of calls in `CALL_HEAD` end."""
 GATES: dict[int, tuple[str, ...]] = {
     HEADER: (
         "bearer",
@@ -150,6 +185,7 @@ GATES: dict[int, tuple[str, ...]] = {
     JWK: ("kty",),
     TABLE: ("|",),
     INSERT: ("insert ",),
+    CALL: tuple([f"{end}(" for end in _CALLED]),
     SPACED: ("env", "set", "arg"),
     BLOCK: ("begin", "putty"),
     _ENCODED[0]: ("\\u00", "\\x"),

@@ -19,9 +19,9 @@ _PATTERN = re.compile(
 _POSITION = re.compile(r"\d{1,7}:\d{1,7}(?::|$)")
 _IDENTIFIERS = re.compile(
     r"\[?(?:TLS|SSL)_\w+(?:,\w*)*|S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]+-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
-    r"|[\^~=<>v]{0,3}\d+(?:\.\d+){1,3}(?:[-+.][a-z]+[\d.]*)?(?:\(.*)?|#[0-9a-f]{3,8}",
+    r"|[\^~=<>v]{0,3}\d+(?:\.\d+){1,3}(?:[-+.][a-z]+[\d.]*)?(?:\(.*)?|#[0-9a-f]{3,8}|[0-2](?:\.\d+){4,}(?:\\x00)?",
     re.IGNORECASE,
-)  # Windows accounts, SPDX licences, versions, colours
+)  # Windows accounts, SPDX licences, versions, colours, object identifiers
 _PLACE = re.compile(
     r"[\w.-]+:\d{2,5}(?:/[\w.-]*)?(?:,[\w.-]+:\d{2,5})*|(?:\d{1,3}\.){3}\d{1,3}(?:[/,:].*)?"
 )
@@ -36,6 +36,7 @@ _CHECKS = re.compile(
 )  # rules of validation, as Laravel writes them
 _MIGRATION = re.compile(r"\d{4}_[a-z]\w*")  # of Django: `("auth", "0013_auto_20221214_1224")`
 _FILE = re.compile(r"(?:~|\.{1,2})?(?:/[\w .@+-]+){2,}\.[A-Za-z]\w{0,5}")
+_SCOPE = re.compile(r"[\w<>-]+/\d{8}/[a-z\d-]+/[\w-]+/aws4_request")  # the key's id has a format
 _REPEATED = re.compile(r"(.)\1{7}")
 _IDENTIFIER = re.compile(r"[A-Za-z]+\d?(?:[_.-][A-Za-z]+)+|[A-Za-z]+")
 _ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|creds|credential)")
@@ -60,6 +61,7 @@ def is_harmless(value: str) -> bool:
         or _FILE.fullmatch(value) is not None
         or _WORDY_PATH.fullmatch(value) is not None
         or _CHECKS.fullmatch(value) is not None
+        or _SCOPE.fullmatch(value) is not None
         or _MIGRATION.fullmatch(value) is not None
     )
 

@@ -27,14 +27,17 @@ def kind_of(name: str) -> Kind:
     parts = [word.lower() for word in WORD.findall(name) if not word.isdigit()]
     if not parts:
         return "none"
-    last = parts[-1]
+    last, joined = parts[-1], "".join(parts)
+    if "secwebsocket" in joined:  # of RFC 6455: sent in the clear with every connection
+        return "none"
     if ("public" in parts and last in ("key", "keys", "token")) or name.startswith("data-"):
         return "none"
+    if last == "hash" and _says_password(parts[:-1]):  # of MD5 and the like: has no form of its own
+        return "weak"
     if last in _NEGATIVE_LAST or (
         len(parts) > 1 and parts[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS
     ):
         return "none"
-    joined = "".join(parts)
     if _says_password(parts) or joined.endswith(("password", "passwd", "pwd", "passphrase")):
         return "password"
     if any(word in _SECRET_WORDS for word in parts) or joined.endswith(

@@ -64,7 +64,7 @@ class Stretch(NamedTuple):
 _NAME_LETTERS = string.ascii_letters + string.digits + "_.$@-"
 BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
 _NEXT_PAIR = re.compile(r";[A-Za-z_ ]{1,40}=|;\Z")  # in a connection string
-_MORE_WORDS = re.compile(r"[.,;:!?)]?[ \t]{1,8}[A-Za-z.$(]")
+_MORE_WORDS = re.compile(r"[.,;:!?)]?[ \t]{1,8}[A-Za-z.$(\"]")
 _HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
 _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
 _FLAG_VALUE = re.compile(r"[^\s\"'`<>|&;-][^\s\"'`<>]{2,400}")

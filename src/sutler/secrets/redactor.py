@@ -276,13 +276,20 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
         return 0.0, ""
     if loose and not (_inside_string(text, candidate.start) or verdict.is_scrambled(value)):
         return 0.0, ""
-    if value == candidate.name.rpartition(".")[2]:  # `this.keyType = keyType`
+    if candidate.name == "Signature" and _REQUEST_SIGNATURE.fullmatch(value):
+        return 0.0, ""
+    if _letters(value) == _letters(candidate.name.rpartition(".")[2]):  # `this.keyType = keyType`
         return 0.0, ""
     plural = candidate.name.lower().endswith(("passwords", "passwds", "pwds"))
     how = "listed" if plural else candidate.how
     return verdict.judge(value, kind, how, loose), kind
 
 
+def _letters(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+_REQUEST_SIGNATURE = re.compile("[0-9a-f]{64}")  # of AWS: for one request of one minute
 _DIGIT = re.compile("[0-9]")
 _BRACKET = re.compile(r"[(\[{]")
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")

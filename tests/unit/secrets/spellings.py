@@ -163,6 +163,64 @@ SPELLINGS = (
         'URL = "https://a.corp.net/?access_token={v}"\n',
     ),
     *_rows("queries", "notes.txt", "https://git.corp.net/api?private_token={v}\n", "sig={v}{v}%3D&se=2026\n"),
+    *_rows(
+        "calls",
+        "src/Sign.java",
+        'Key k = new SecretKeySpec("{v}".getBytes(UTF_8), "HmacSHA256");\n',
+        'SecretKey k = SecretKey.fromString("{v}");\n',
+        'SecretKey k = Keys.hmacShaKeyFor("{v}".getBytes());\n',
+        'return Jwts.builder().signWith(SignatureAlgorithm.HS256, "{v}").compact();\n',
+        'Algorithm a = Algorithm.HMAC256("{v}");\n',
+        'c = DriverManager.getConnection(url, "root", "{v}");\n',
+        'provider.set(ANY, new UsernamePasswordCredentials("bob", "{v}"));\n',
+        'return new PasswordAuthentication("bob", "{v}".toCharArray());\n',
+    ),
+    *_rows(
+        "calls",
+        "src/sign.js",
+        "crypto.createHmac('sha256', '{v}').update(body)\n",
+        "crypto.createCipheriv('aes-256-cbc', '{v}', iv)\n",
+        "const t = jwt.sign(payload, '{v}');\n",
+        "jwt.sign({{ id: user.id, role }}, '{v}', {{ expiresIn: '1h' }})\n",
+        "jwt.verify(req.headers.x, '{v}')\n",
+        "await login('admin', '{v}');\n",
+    ),
+    *_rows(
+        "calls",
+        "src/sign.py",
+        'jwt.encode(payload, "{v}", algorithm="HS256")\n',
+        'hmac.new(b"{v}", body, hashlib.sha256)\n',
+        'box = Fernet(b"{v}")\n',
+        'client.login("admin", "{v}")\n',
+        'session.authenticate("admin", "{v}")\n',
+        'db.connect("localhost", "root", "{v}", "shop")\n',
+        'requests.get(url, auth=("bob", "{v}"))\n',
+        'requests.get(url, auth=HTTPBasicAuth("bob", "{v}"))\n',
+    ),
+    *_rows(
+        "calls",
+        "Sign.cs",
+        'using var h = new HMACSHA256(Encoding.UTF8.GetBytes("{v}"));\n',
+        'var key = new SymmetricSecurityKey(Encoding.UTF8.GetBytes("{v}"));\n',
+        'client.Credentials = new NetworkCredential("bob", "{v}");\n',
+    ),
+    *_rows(
+        "calls",
+        "sign.go",
+        'jwtKey := []byte("{v}")\n',
+        'mac := hmac.New(sha256.New, []byte("{v}"))\n',
+        'return token.SignedString([]byte("{v}"))\n',
+        'req.SetBasicAuth("bob", "{v}")\n',
+        'auth := smtp.PlainAuth("", "bob", "{v}", host)\n',
+    ),
+    *_rows(
+        "calls",
+        "sign.php",
+        "$h = hash_hmac('sha256', $body, '{v}');\n",
+        "$t = JWT::encode($payload, '{v}', 'HS256');\n",
+        "$db = mysqli_connect('localhost', 'root', '{v}', 'shop');\n",
+        "$db = new PDO($dsn, 'root', '{v}');\n",
+    ),
     *_rows("names", "env.txt", "DB_PW={v}\n", "export ADMIN_PW='{v}'\n", "ROOT_PW: {v}\n"),
     *_rows("names", "app.py", 'DB_PW = "{v}"\n', 'connect(user="a", pw="{v}")\n', 'GITHUB_PAT = "{v}"\n'),
 )  # fmt: skip
@@ -200,6 +258,15 @@ def _encoded(draw: random.Random) -> Iterator[Planted]:
     ):
         listed = text[text.index("{" if "{" in text else "[") + 1 :][:80]
         yield Planted("bytes", path, text, (listed.strip(),))
+    digest = f"{draw.getrandbits(159) + 2**159:040x}"
+    for path, text in (
+        ("dump.sql", "INSERT INTO t VALUES (1, 'bob', '*{up}');\n"),
+        ("seed.sql", "INSERT INTO t (id, password_hash)\nVALUES (1, '{low}');\n"),
+        ("app.yaml", "password_hash: {low}\n"),
+        ("users.php", "'passwordHash' => '{low}',\n"),
+    ):
+        written = text.format(low=digest, up=digest.upper())
+        yield Planted("hashes", path, written, (digest, digest.upper()))
     body = "".join(draw.choice(_WORDS) for _ in range(64))
     pem = f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{body}\n-----END RSA PRIVATE KEY-----\n"
     yield Planted("queries", "req.http", f"key={quote(pem, safe='')}\n", (body,))
