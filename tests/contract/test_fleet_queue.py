@@ -48,7 +48,7 @@ def test_workers_side_by_side_do_all_units_once(fleet: Fleet, queue: Queue) -> N
     def loop(name: str) -> None:
         mine = open_queue(fleet)
         while (unit := mine.claim(name)) is not None:
-            assert mine.finish(unit, name, ("files",)) is not None
+            assert mine.finish(unit, ("files",)) is not None
             done.append(unit.key)
         mine.close()
 
@@ -76,16 +76,31 @@ def test_a_lost_lease_is_claimed_again_until_the_tries_end(
     assert "without an answer" in unit.reason
 
 
-def test_only_the_holder_of_a_lease_settles_a_unit(queue: Queue) -> None:
+def test_only_the_holder_of_a_lease_renews_it_or_records_a_failure(queue: Queue) -> None:
     queue.enqueue(units(1))
-    unit = queue.claim("a")
-    assert unit is not None
+    assert queue.claim("a") is not None
     assert not queue.renew("k000", "b")
-    assert queue.finish(unit, "b", ()) is None
+    assert not queue.fail("k000", "b", "the disk is full", again=False)
     assert queue.renew("k000", "a")
-    assert queue.finish(unit, "a", ("files", "runs")) == ()
-    assert queue.finish(unit, "a", ("files", "runs")) == ()  # its reply was lost
-    assert queue.units()[0].tables == ("files", "runs")
+
+
+def test_slow_workers_that_take_a_unit_from_each_other_do_not_lose_it(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first result counts, though its worker lost the lease and the last try is used up."""
+    monkeypatch.setattr(queues, "LEASE_SECONDS", -1)
+    queue.enqueue(units(2))
+    claims = [queue.claim(f"w{turn}") for turn in range(2 * MOST_TRIES)]
+    first = claims[0]
+    assert first is not None
+    assert queue.finish(first, ("files", "runs")) == ()
+    assert queue.finish(first, ("files", "runs")) == ()  # of another worker; a reply was lost
+    assert queue.claim("last") is None
+    (last,) = queue.units(state="failed")
+    assert queue.finish(last, ("files",)) == ()
+    assert queue.counts() == {"done": 2}
+    queue.forget([first.key])
+    assert queue.finish(first, ("files",)) is None
 
 
 def test_a_result_replaces_that_of_the_older_tree_at_once(queue: Queue) -> None:
@@ -97,7 +112,7 @@ def test_a_result_replaces_that_of_the_older_tree_at_once(queue: Queue) -> None:
         assert claimed is not None
         queue.put_facts([(unit.key, "card", "v", b"x")])
         before = [done.key for done in queue.units(state="done")]
-        replaced = queue.finish(claimed, "a", ("files",))
+        replaced = queue.finish(claimed, ("files",))
         assert replaced is not None
         assert [gone.key for gone in replaced] == before
     assert [unit.key for unit in queue.units()] == [new.key]
@@ -108,16 +123,34 @@ def test_a_result_replaces_that_of_the_older_tree_at_once(queue: Queue) -> None:
 def test_facts_stay_as_long_as_a_repository_holds_the_blob(queue: Queue) -> None:
     """A fork shares the facts of a blob, so that they go when the last of both drops it."""
     names = [(blob, "facts:x.py") for blob in ("a", "b", "c")]
+    web, fork = (Unit(repo, repo, "t", "index", "v", "p") for repo in ("web", "fork"))
+    queue.enqueue([web, fork])
     queue.put_facts([(*name, "v", b"x") for name in names])
     queue.put_facts([("a", "facts:x.py", "older", b"x")])
-    queue.hold("web", ["a", "b"])
-    queue.hold("fork", ["b"])
+    queue.hold(web, ["a", "b"])
+    queue.hold(fork, ["b"])
     assert queue.tidy("v") == 2
-    queue.hold("web", ["a"])
+    queue.hold(web, ["a"])
     assert queue.tidy("v") == 0
-    queue.hold("fork", [])
+    queue.hold(fork, [])
     assert queue.tidy("v") == 1
     assert queue.facts_of(names, "v") == {("a", "facts:x.py"): b"x"}
+
+
+def test_work_of_an_older_tree_does_not_drop_what_the_newer_index_needs(queue: Queue) -> None:
+    """Late secrets of the tree before, and a unit that was dropped while a worker had it."""
+    index, late, gone = (
+        Unit(f"{kind}-{tree}", "web", tree, kind, "v", "p")
+        for kind, tree in (("index", "new"), ("secrets", "old"), ("index", "old"))
+    )
+    queue.enqueue([index, late])
+    queue.put_facts([(blob, "facts:x.py", "v", b"x") for blob in ("a", "b")])
+    queue.hold(index, ["a", "b"])
+    queue.hold(late, ["a"])
+    queue.hold(gone, ["a"])
+    assert queue.tidy("v") == 0
+    queue.hold(index, ["a"])
+    assert queue.tidy("v") == 1
 
 
 def test_a_failure_waits_for_another_try_and_retry_starts_over(queue: Queue) -> None:

@@ -47,12 +47,16 @@ def team(postgres_admin: str, tmp_path: Path) -> Iterator[Team]:
     with closing(made.worker) as worker:
         repos = {"web": ["both", "w"], "team/fork": ["both"], "api": ["a"]}
         worker.add_repositories([Repository(name, f"/{name}") for name in repos])
-        worker.enqueue([Unit(f"u-{name}", name, "t", "index", "v", "p") for name in repos])
+        worker.enqueue(map(unit, repos))
         worker.put_facts([(blob, FACT, "v", b"x") for blob in ("both", "w", "a", "none")])
         worker.put_facts([(f"u-{name}", "card", "v", b"x") for name in repos])
         for name, blobs in repos.items():
-            worker.hold(name, blobs)
+            worker.hold(unit(name), blobs)
         yield made
+
+
+def unit(name: str) -> Unit:
+    return Unit(f"u-{name}", name, "t", "index", "v", "p")
 
 
 def visible(queue: Queue) -> set[str]:
@@ -77,7 +81,7 @@ def test_who_reads_a_repository_reads_the_facts_of_its_blobs(
         assert visible(queue) == blobs
         names = {name.replace(".", "/") for name in repositories}
         assert {item.name for item in queue.repositories()} == names
-        assert {unit.repo for unit in queue.units()} == names
+        assert {item.repo for item in queue.units()} == names
         cards = {f"u-{name}" for name in ("web", "team/fork", "api")}
         seen = {key for key in cards if queue.fact(key, "card", "v")}
         assert seen == {f"u-{name}" for name in names}
@@ -89,7 +93,7 @@ def test_workers_and_members_of_all_projects_read_everything(team: Team) -> None
 
 def test_a_dropped_blob_is_no_longer_visible(team: Team) -> None:
     with closing(team.member("reader", "web")) as queue:
-        team.worker.hold("web", ["w"])
+        team.worker.hold(unit("web"), ["w"])
         assert visible(queue) == {"w"}
 
 
@@ -99,7 +103,7 @@ def test_no_member_of_few_projects_makes_a_blob_visible(team: Team, role: str) -
     written."""
     with closing(team.member(role, "api")) as queue:
         with pytest.raises(DeniedError):
-            queue.hold("api", ["a", "w"])
+            queue.hold(unit("api"), ["a", "w"])
         with pytest.raises(DeniedError):
             queue.put_facts([("z", FACT, "v", b"x")])
         with pytest.raises(DeniedError):

@@ -153,12 +153,7 @@ def test_a_second_run_works_on_new_trees_only(mirrors: Path) -> None:
 
 def test_a_killed_worker_loses_nothing(mirrors: Path) -> None:
     """Workers that die at any moment leave the same dataset as one that never does."""
-    for name in ("calm", "wild"):
-        sutler(mirrors, "fleet", "init", "--fleet", name)
-        sutler(mirrors, "fleet", "add", "mirrors", "--fleet", name)
-    kinds = "index,secrets,pack"
-    sutler(mirrors, "fleet", "run", kinds, "--fleet", "calm", "--jobs", "1")
-    sutler(mirrors, "fleet", "run", kinds, "--fleet", "wild", "--on", "workers")
+    _calm_and_wild(mirrors, "index,secrets,pack")
     for pause in (0.6, 1.2, 2.0):
         worker = subprocess.Popen(
             [sys.executable, "-m", "sutler", "worker", "--fleet", "wild", "--jobs", "1"],
@@ -188,7 +183,17 @@ def test_a_unit_over_its_limit_fails_with_the_reason(mirrors: Path) -> None:
     sutler(mirrors, "fleet", "init", "--fleet", "f")
     sutler(mirrors, "fleet", "add", "mirrors/cart0.git", "--fleet", "f")
     status = sutler(
-        mirrors, "fleet", "run", "index", "--fleet", "f", "--jobs", "1", "--timeout", "0.001"
+        mirrors,
+        "fleet",
+        "run",
+        "index",
+        "--fleet",
+        "f",
+        "--jobs",
+        "1",
+        "--timeout",
+        "0.001",
+        code=1,
     )
     assert "over the limit of 0.001 seconds" in status
     assert "failed" in sutler(mirrors, "fleet", "why", "cart0", "--fleet", "f")
@@ -290,11 +295,7 @@ def test_what_is_stored_of_a_blob_does_not_depend_on_who_was_first(mirrors: Path
 
 def test_a_worker_that_dies_is_replaced_while_the_run_goes_on(mirrors: Path) -> None:
     """The driver starts another worker, which takes the unit over when its lease has ended."""
-    for name in ("calm", "wild"):
-        sutler(mirrors, "fleet", "init", "--fleet", name)
-        sutler(mirrors, "fleet", "add", "mirrors", "--fleet", name)
-    sutler(mirrors, "fleet", "run", "index,pack", "--fleet", "calm", "--jobs", "1")
-    sutler(mirrors, "fleet", "run", "index,pack", "--fleet", "wild", "--on", "workers")
+    _calm_and_wild(mirrors, "index,pack")
     driver = subprocess.Popen(
         [sys.executable, "-m", "sutler", "worker", "--fleet", "wild", "--jobs", "1"],
         cwd=mirrors,
@@ -308,6 +309,54 @@ def test_a_worker_that_dies_is_replaced_while_the_run_goes_on(mirrors: Path) -> 
     _expire(mirrors / "wild" / "fleet.db")
     assert driver.wait(LIMIT) == 0
     assert rows(mirrors, "wild") == rows(mirrors, "calm")
+
+
+def test_workers_whose_leases_end_all_the_time_lose_nothing(mirrors: Path) -> None:
+    """Workers that take the units from each other in mid-task, as on a machine that sleeps."""
+    import apsw
+
+    _calm_and_wild(mirrors, "index,pack")
+    connection = apsw.Connection(str(mirrors / "wild" / "fleet.db"))
+    connection.execute(
+        "CREATE TRIGGER ended AFTER UPDATE OF lease ON fleet_units WHEN new.lease > 0 "
+        "BEGIN UPDATE fleet_units SET lease = 0 WHERE key = new.key; END"
+    )
+    connection.close()
+    sutler(mirrors, "worker", "--fleet", "wild", "--jobs", "4")
+    assert rows(mirrors, "wild") == rows(mirrors, "calm")
+
+
+def test_a_refresh_that_fails_leaves_what_was_there_whole(mirrors: Path) -> None:
+    """Exit code 1, and the facts of the tree that still counts stay."""
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    sutler(mirrors, "fleet", "add", "mirrors/cart0.git", "--fleet", "f")
+    words = ("fleet", "run", "index", "--fleet", "f", "--jobs", "1")
+    sutler(mirrors, *words)
+    find = ("fleet", "find", "total_of_cart_0", "--fleet", "f")
+    before = sutler(mirrors, *find)
+    assert "cart0:cart.py:1-2" in before
+    (mirrors / "work0" / "cart.py").write_text("def sum_of_cart(items):\n    return 0\n")
+    git(mirrors / "work0", "commit", "-qam", "second")
+    git(mirrors / "work0", "push", "-q", str(mirrors / "mirrors" / "cart0.git"), "main")
+    folder = mirrors / "f" / "dataset" / "symbols" / "repo=cart0"
+    aside = folder.rename(folder.with_name("aside"))
+    folder.touch()
+    assert "failed: 1" in sutler(mirrors, *words, code=1)
+    assert sutler(mirrors, *find) == before
+    folder.unlink()
+    aside.rename(folder)
+    sutler(mirrors, "fleet", "retry", "--fleet", "f")
+    sutler(mirrors, *words)
+    assert "cart0:cart.py:1-2" in sutler(mirrors, *find[:2], "sum_of_cart", *find[3:])
+
+
+def _calm_and_wild(folder: Path, kinds: str) -> None:
+    """Make two fleets: one is done, the other has only a queue."""
+    for name in ("calm", "wild"):
+        sutler(folder, "fleet", "init", "--fleet", name)
+        sutler(folder, "fleet", "add", "mirrors", "--fleet", name)
+    sutler(folder, "fleet", "run", kinds, "--fleet", "calm", "--jobs", "1")
+    sutler(folder, "fleet", "run", kinds, "--fleet", "wild", "--on", "workers")
 
 
 def _worker_of(driver: int) -> int:

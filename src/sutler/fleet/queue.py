@@ -145,17 +145,19 @@ class Queue:
         """Extend a lease; False if another worker has the unit."""
         return self._settle(key, worker, f"lease = {self._now} + {LEASE_SECONDS * 1000}", ())
 
-    def finish(self, unit: Unit, worker: str, tables: Iterable[str]) -> tuple[Unit, ...] | None:
+    def finish(self, unit: Unit, tables: Iterable[str]) -> tuple[Unit, ...] | None:
         """Record a result whose files are in place, and drop what it replaces in the same
         transaction: the unit of an older tree, version or policy. Return the replaced units; None
-        if another worker has the lease, which will give the same result."""
+        if the unit is no longer wanted."""
 
         def work(query: Query) -> list[Row] | None:
             query(
-                # Done by this worker: the reply to an earlier try was lost.
-                "UPDATE fleet_units SET state = 'done', reason = '', tables = ? WHERE project = ? "
-                "AND key = ? AND worker = ? AND state IN ('running', 'done')",
-                (" ".join(tables), self._project, unit.key, worker),
+                # Whatever the state: the result of a worker that lost its lease is as good as that
+                # of the next. Without it slow workers would take a unit from each other until it
+                # has failed, and each would throw a result away.
+                "UPDATE fleet_units SET state = 'done', reason = '', tables = ? "
+                "WHERE project = ? AND key = ?",
+                (" ".join(tables), self._project, unit.key),
             )
             if not query.changes():
                 return None
@@ -219,6 +221,11 @@ class Queue:
         counts = self.counts()
         return counts["waiting"] + counts["running"]
 
+    def unfinished(self) -> int:
+        """Return how many units have no result: open ones and failed ones."""
+        counts = self.counts()
+        return counts.total() - counts["done"]
+
     def fact(self, blob: str, kind: str, tool: str) -> bytes | None:
         rows = self._database.select(
             "SELECT body FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?",
@@ -273,16 +280,26 @@ class Queue:
 
         self._database.transact(work, write=True)
 
-    def hold(self, repo: str, blobs: Iterable[str]) -> None:
-        """Record which blobs a repository holds: its readers may read their facts."""
+    def hold(self, unit: Unit, blobs: Iterable[str]) -> None:
+        """Record which blobs the repository of a unit holds: its readers may read their facts. A
+        unit that was dropped records none, and one beside an index of another tree drops none."""
         wanted = sorted(set(blobs))
+        repo = unit.repo
 
         def work(query: Query) -> None:
+            units = query(
+                "SELECT key, kind, tree FROM fleet_units WHERE project = ? AND repo = ?",
+                (self._project, repo),
+            )
+            if unit.key not in {row[0] for row in units}:
+                return
+            trees = {tree for _, kind, tree in units if kind == "index"}
             rows = query(
                 "SELECT blob FROM fleet_blobs WHERE project = ? AND repo = ?", (self._project, repo)
             )
             held = {row[0] for row in rows}
-            for blob in sorted(held.difference(wanted)):
+            old = held.difference(wanted) if unit.kind == "index" or trees <= {unit.tree} else ()
+            for blob in sorted(old):
                 query(
                     "DELETE FROM fleet_blobs WHERE project = ? AND repo = ? AND blob = ?",
                     (self._project, repo, blob),

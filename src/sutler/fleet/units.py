@@ -162,7 +162,7 @@ def _stored(unit: Unit, tree: Tree, queue: Queue) -> dict[str, Indexed]:
         if name not in bodies:
             keep(name, b"")  # no text: not read again
     queue.put_facts(fresh)
-    queue.hold(unit.repo, {blob for blob, _ in names.values()})
+    queue.hold(unit, {blob for blob, _ in names.values()})
     return {
         path: search.unpacked(path, bodies[name]) for path, name in names.items() if bodies[name]
     }

@@ -77,7 +77,7 @@ def _settle(fleet: Fleet, unit: Unit, fence: Fence, queue: Queue, worker: str) -
     if answer.reason:
         queue.fail(unit.key, worker, answer.reason, again=answer.again)
         return False
-    replaced = queue.finish(unit, worker, answer.tables)
+    replaced = queue.finish(unit, answer.tables)
     if replaced is None:
         return False
     dataset.remove(fleet.dataset, replaced)
@@ -107,7 +107,7 @@ def _fenced(
                     return Answer(reason=f"over the limit of {fence.seconds:g} seconds")
                 if not child.is_alive() and not receiver.poll():
                     break
-                # A lost lease needs no handling here: `finish` returns False without it.
+                # A lost lease needs no handling here: the first result counts.
                 queue.renew(unit.key, worker)
             answer: Answer = receiver.recv()
             return answer

@@ -137,7 +137,7 @@ def run_fleet(args: argparse.Namespace, console: Console) -> int:
     finally:
         queue.close()
     _run(fleet, args, console)
-    return _report(fleet, console)
+    return _report(fleet, console, filled=args.on == "workers")
 
 
 def _add(queue: Queue, sources: list[str], console: Console) -> int:
@@ -188,7 +188,9 @@ def _run(fleet: Fleet, args: argparse.Namespace, console: Console) -> None:
                 workers.run_local(fleet, _fence(args), args.jobs, tell=tell)
             else:
                 workers.run_on_ray(fleet, _fence(args), args.ray, tell=tell)
-        if not queue.open_units():
+        # A unit that is open or failed may have recorded its blobs in place of those that the
+        # unit before it, which still counts, needs.
+        if not queue.unfinished():
             queue.tidy(version_of_work())
     finally:
         queue.close()
@@ -200,10 +202,16 @@ def _draw(queue: Queue, bar: Progress) -> None:
     bar(total - counts["waiting"] - counts["running"], total)
 
 
-def _report(fleet: Fleet, console: Console) -> int:
+def _report(fleet: Fleet, console: Console, *, filled: bool = False) -> int:
+    """Show the status after work; a failure if units are left that were not only queued."""
     queue = open_queue(fleet)
     try:
-        return _status(queue, console)
+        _status(queue, console)
+        left = 0 if filled else queue.unfinished()
+        if left:
+            console.note(f"not all is done: {left:,} units are open or have failed")
+            console.note("next: see 'sutler fleet why REPO', then 'sutler fleet retry' and run")
+        return 1 if left else 0
     finally:
         queue.close()
 
