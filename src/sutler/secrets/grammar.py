@@ -91,7 +91,8 @@ _ARGUMENT = r"[\w.$>:\"'/@-]{1,80},[ ]?"
 _BYTES_OF = r"(?:\[\]byte\(|(?:[\w.]{0,30}\.)?encoding\.\w{2,9}\.getbytes\()?"
 _KEY_CALL = (
     r"secretkey(?:spec|\.fromstring)\(|hmacshakeyfor\(|signwith\([\w.]{1,60},[ ]?|signedstring\("
-    r"|\bhmac(?:sha)?(?:1|256|384|512)\(|\bhmac\.new\((?:[\w.]{3,20},[ ]?)?|\bfernet\("
+    r"|\bhmac(?:sha)?(?:1|256|384|512)\(|\bhmac\.new\((?:[\w.]{3,20},[ ]?)?"
+    r"|\b(?:fernet|cookieparser)\("
     rf"|create(?:hmac|cipheriv)\({_STRING}|hash_hmac\({_STRING}{_ARGUMENT}"
     r"|\bj(?:wt|sonwebtoken)(?:\.|::)(?:sign|verify|encode|decode)\([\w.$:{}\[\], ]{1,120},[ ]?"
 )
@@ -140,25 +141,6 @@ VALUE, SECURE, LOGIN, JWK, TABLE, INSERT, CALL, JOIN, BLOCK = range(11, 20)
 _ENCODED = range(20, len(TRIGGERS))
 ENCODED = tuple(_ENCODED)
 
-_CALLED = (
-    *("spec", "fromstring", "keyfor", "with", "signedstring", "fernet", "hmac.new", "hmac", "iv"),
-    *(
-        "hmac1",
-        "sha1",
-        "256",
-        "384",
-        "512",
-        "sign",
-        "verify",
-        "encode",
-        "decode",
-        "new pdo",
-        "auth",
-    ),
-    *("login", "log_in", "signin", "sign_in", "authenticate", "authentication", "auth="),
-    *("networkcredential", "passwordcredentials", "connection", "connect"),
-)
-"""How the names of calls in `CALL_HEAD` end."""
 GATES: dict[int, tuple[str, ...]] = {
     HEADER: (
         "bearer",
@@ -185,7 +167,7 @@ GATES: dict[int, tuple[str, ...]] = {
     JWK: ("kty",),
     TABLE: ("|",),
     INSERT: ("insert ",),
-    CALL: tuple([f"{end}(" for end in _CALLED]),
+    CALL: tuple([f"{end}(" for end in sorted(words("call-end"))]),
     SPACED: ("env", "set", "arg"),
     BLOCK: ("begin", "putty"),
     _ENCODED[0]: ("\\u00", "\\x"),

@@ -184,6 +184,7 @@ SPELLINGS = (
         "jwt.sign({{ id: user.id, role }}, '{v}', {{ expiresIn: '1h' }})\n",
         "jwt.verify(req.headers.x, '{v}')\n",
         "await login('admin', '{v}');\n",
+        "app.use(cookieParser('{v}'))\n",
     ),
     *_rows(
         "calls",
@@ -200,6 +201,7 @@ SPELLINGS = (
     *_rows(
         "calls",
         "Sign.cs",
+        'byte[] secretBytes = Encoding.UTF8.GetBytes("{v}");\n',
         'using var h = new HMACSHA256(Encoding.UTF8.GetBytes("{v}"));\n',
         'var key = new SymmetricSecurityKey(Encoding.UTF8.GetBytes("{v}"));\n',
         'client.Credentials = new NetworkCredential("bob", "{v}");\n',
