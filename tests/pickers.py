@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pick import Task
 from sutler.fronts.tui.app import Picker
-from sutler.fronts.tui.plan import Plan, Weight
+from sutler.fronts.tui.picking import Plan, Weight
 from sutler.pack import picks
 from sutler.pack.project import Project
 from sutler.store.records import PROFILES, Caller

@@ -25,8 +25,8 @@ import msgspec
 
 from bench.selection.data import Instance, load_instances
 from sutler.fleet.catalogue import open_fleet
+from sutler.fleet.lookup import Cards, Shelf, best_repositories, find
 from sutler.fleet.queue import Queue, Unit, open_queue
-from sutler.fleet.search import Cards, Shelf, best_repositories, find
 from sutler.languages.terms import terms_of
 from sutler.ranking import Reader, rank
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from sutler.access.audit import Ledger
 from sutler.fronts.tui.app import Picker
 from sutler.fronts.tui.commands import SLASHES
-from sutler.fronts.tui.plan import bar_line
+from sutler.fronts.tui.picking import bar_line
 from sutler.fronts.tui.question import Question
 from sutler.pack import picks
 from sutler.store.records import unseal

@@ -434,7 +434,7 @@ def test_ten_thousand_files_stay_a_few_elements(chromium: Browser, tmp_path: Pat
     with the pack.
     """
     from sutler.pack.page.html import page as page_of
-    from sutler.pack.page.shapes import FileRow, LeftRow, Limit, Measure, View
+    from sutler.pack.page.view import FileRow, LeftRow, Limit, Measure, View
 
     files = tuple(
         FileRow(f"d{n % 37}/e{n % 11}/f{n}.py", (n % 997 + 1,), "full", "source", "source")

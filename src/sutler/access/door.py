@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from sutler.access import outline as structure
+from sutler.access import structure
 from sutler.access.admission import Admission
 from sutler.access.answering import as_many, marker, reading_of, within
 from sutler.access.gate import Gate

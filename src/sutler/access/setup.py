@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from sutler.access import outline as structure
+from sutler.access import structure
 from sutler.access.session import Session
 from sutler.scan.snapshot import ScanRules
 

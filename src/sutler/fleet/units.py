@@ -17,11 +17,11 @@ import msgspec
 
 from sutler import config
 from sutler.errors import UsageError
-from sutler.fleet import search
+from sutler.fleet import lookup
 from sutler.fleet.catalogue import Fleet, Repository, located, tree_of_head
 from sutler.fleet.export import batches, export, sketch
+from sutler.fleet.lookup import Indexed
 from sutler.fleet.queue import Queue, Unit
-from sutler.fleet.search import Indexed
 from sutler.formats.document import CleanText
 from sutler.pack.project import Project
 from sutler.pack.tree_secrets import shared_values
@@ -48,7 +48,7 @@ def version_of_work() -> str:
     from sutler.languages.table import facts_version
     from sutler.secrets.format_table import rules_digest
 
-    return f"{VERSION}-{search.FACTS}-{facts_version():x}-{rules_digest()[:12]}"
+    return f"{VERSION}-{lookup.FACTS}-{facts_version():x}-{rules_digest()[:12]}"
 
 
 def policy_digest(settings: config.Settings) -> str:
@@ -87,7 +87,7 @@ class Tree:
     def fact_names(self) -> dict[str, tuple[str, str]]:
         """The files that the scan admits, with the names of their facts, sorted by path."""
         return {
-            entry.path: (self.blobs[entry.path].id, search.fact_name(entry.path))
+            entry.path: (self.blobs[entry.path].id, lookup.fact_name(entry.path))
             for entry in self.project.scan().entries
             if entry.path in self.blobs and wire_path(entry.path) == entry.path
         }
@@ -157,14 +157,14 @@ def _stored(unit: Unit, tree: Tree, queue: Queue) -> dict[str, Indexed]:
             fresh.clear()
 
     for path, text in tree.texts(missing.values()):
-        keep(names[path], search.packed(path, text, clean))
+        keep(names[path], lookup.packed(path, text, clean))
     for name in missing:
         if name not in bodies:
             keep(name, b"")  # no text: not read again
     queue.put_facts(fresh)
     queue.hold(unit, {blob for blob, _ in names.values()})
     return {
-        path: search.unpacked(path, bodies[name]) for path, name in names.items() if bodies[name]
+        path: lookup.unpacked(path, bodies[name]) for path, name in names.items() if bodies[name]
     }
 
 
@@ -175,7 +175,7 @@ def _values(tree: Tree, stored: Mapping[str, Indexed]) -> SharedValues | None:
     return shared_values(
         pair
         for path, text in tree.texts([*telling, *tree.credentials()])
-        for pair in values_of(text, clean(text, search.rule_name(path)).text)
+        for pair in values_of(text, clean(text, lookup.rule_name(path)).text)
     )
 
 
@@ -227,7 +227,7 @@ def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
             for row in facts.imports
         ]
     files_of_index = [(path, tree.blobs[path].id, item) for path, item in stored.items()]
-    search.keep(unit, files_of_index, queue)
+    lookup.keep(unit, files_of_index, queue)
     return {"files": files, "symbols": symbols, "imports": imports}
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sutler.config import Settings
 from sutler.errors import ModelCommandError, UsageError
 from sutler.formats.document import Finding
-from sutler.goals import context, context_compat
+from sutler.goals import context_arguments, context_compat
 from sutler.goals.ceiling import Ceiling
 from sutler.goals.claw import Claw, load_claw
 from sutler.goals.context_files import GOAL_RULES, Ask, Clean, ContextFile, Gathered, Issue, Wanted
@@ -203,7 +203,7 @@ def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[Cont
             fill = chosen_context.ranked(project, prompt, chosen.auto_tokens, hooks.count)
     rules = rules_for(job.settings, "goal") if job.settings else GOAL_RULES
     wanted = Wanted(paths, job.cwd, claw, job.depth, job.stdin, rules, hooks.tell)
-    gather = context_compat.gather_files if job.compat else context.gather_files
+    gather = context_compat.gather_files if job.compat else context_arguments.gather_files
     gathered = gather(wanted, clean=hooks.clean)
     named = [*gathered.files, *(file for file in extra if file.path not in _paths(gathered.files))]
     filled = [file for file in fill if file.path not in _paths(named)]

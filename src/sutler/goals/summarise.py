@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from hashlib import sha256
 
-from sutler.access.outline import SILENT, Teller
+from sutler.access.structure import SILENT, Teller
 
 SECONDS = 120.0
 _WIDTH = 150

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from sutler.access.door import Door
-from sutler.access.outline import Symbol
 from sutler.access.search import Found, Hit
+from sutler.access.structure import Symbol
 from sutler.edits.file_access import delimited
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, DeniedError, SutlerError, UsageError

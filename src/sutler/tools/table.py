@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sutler.access.door import Door
-from sutler.access.outline import Symbol
 from sutler.access.search import Found
 from sutler.access.setup import SessionView
+from sutler.access.structure import Symbol
 from sutler.edits.version_diff import NO_CHANGE, get_diff
 from sutler.edits.writer import Writer
 from sutler.errors import UsageError

@@ -13,7 +13,7 @@ from html import escape
 
 from sutler import config
 from sutler.errors import UsageError
-from sutler.fleet import catalogue, dataset, search, workers
+from sutler.fleet import catalogue, dataset, lookup, workers
 from sutler.fleet.catalogue import Fleet
 from sutler.fleet.queue import STATES, Queue, open_queue
 from sutler.fleet.units import KINDS, units_of, version_of_work
@@ -247,7 +247,7 @@ def _why(queue: Queue, words: list[str], console: Console) -> int:
 def _find(queue: Queue, task: str, top: int, console: Console) -> int:
     if not task.strip():
         raise UsageError("no task was given", next_step="say what you look for")
-    places = search.find(queue, task, max(top, 1))
+    places = lookup.find(queue, task, max(top, 1))
     if console.as_json:
         console.answer_json({"places": places})
         return 0
@@ -265,7 +265,7 @@ def _pack(fleet: Fleet, queue: Queue, task: str, ceiling: int, console: Console)
     if not task.strip():
         raise UsageError("no task was given", next_step="say what the pack is for")
     with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
-        packing = search.pack(fleet, queue, task, os.path.join(folder, "fleet"), max_tokens=ceiling)
+        packing = lookup.pack(fleet, queue, task, os.path.join(folder, "fleet"), max_tokens=ceiling)
         console.stream(packing.encoded())
         report = packing.report
     console.note(f"{len(report.shown):,} files, {report.tokens or 0:,} of {ceiling:,} tokens")

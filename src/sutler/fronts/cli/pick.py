@@ -34,7 +34,7 @@ from sutler.tokens.counter import counter_for
 
 if TYPE_CHECKING:
     from sutler.fronts.tui.actions import Actions
-    from sutler.fronts.tui.plan import Budget, Plan, Weight
+    from sutler.fronts.tui.picking import Budget, Plan, Weight
 
 BYTES_PER_TOKEN = 4
 """For estimates that stand until a file is read."""
@@ -71,7 +71,7 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
         return task.finish(args, task.plan(before), task.budget_now())
     _need_screen()
     from sutler.fronts.tui.app import Picker
-    from sutler.fronts.tui.plan import Plan
+    from sutler.fronts.tui.picking import Plan
 
     caller = Caller(
         f"cli:uid{fs.getuid()}", os.environ.get("SUTLER_SESSION", "pick"), PROFILES["person"]
@@ -130,12 +130,12 @@ class Task:
         self.frame = 0
 
     def budget_now(self) -> Budget:
-        from sutler.fronts.tui.plan import Budget
+        from sutler.fronts.tui.picking import Budget
 
         return Budget(*self.project.settings.limit())
 
     def plan(self, before: Iterable[str]) -> Plan:
-        from sutler.fronts.tui.plan import Plan
+        from sutler.fronts.tui.picking import Plan
 
         with self.console.progress("weighing") as progress:
             files = self.weigh(progress)
@@ -143,7 +143,7 @@ class Task:
 
     def weigh(self, progress: Callable[[int, int], None] | None = None) -> Mapping[str, Weight]:
         """Every file that a pack without limit would hold, at what it costs there."""
-        from sutler.fronts.tui.plan import Weight
+        from sutler.fronts.tui.picking import Weight
 
         packing = self.project.pack(max_bytes=0)
         packing.empty_ok = True
@@ -169,7 +169,7 @@ class Task:
 
     def listed(self) -> Mapping[str, Weight]:
         """The files a pack without limit would hold, by names and sizes alone."""
-        from sutler.fronts.tui.plan import Weight
+        from sutler.fronts.tui.picking import Weight
 
         project = self.project
         selection = project.select(project.scan(), project.pack(max_bytes=0).request)
@@ -224,7 +224,7 @@ class Task:
         return [choice.path for choice in selection.choices]
 
     def add_profile(self, name: str, plan: Plan) -> str:
-        from sutler.fronts.tui.plan import folded
+        from sutler.fronts.tui.picking import folded
 
         path = picks.add_profile(self.root, os.environ, name, folded(plan))
         return f"profile {name} is in {path}: sutler pack --profile {name}"

@@ -13,7 +13,7 @@ from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.packs import read_bytes
 from sutler.pack.page.build import Watch, view_of_pack, view_of_run
 from sutler.pack.page.html import page
-from sutler.pack.page.shapes import View
+from sutler.pack.page.view import View
 from sutler.pack.project import Project
 from sutler.pack.receipts import Receipt
 from sutler.pack.report import Report

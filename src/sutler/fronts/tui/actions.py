@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from sutler.fronts.tui.plan import Budget, Plan, Weight
+from sutler.fronts.tui.picking import Budget, Plan, Weight
 
 
 class Actions(Struct, frozen=True):

@@ -16,7 +16,7 @@ from sutler.fronts.tui.actions import Actions
 from sutler.fronts.tui.commands import Reply, Scene
 from sutler.fronts.tui.door_thread import DoorThread, Stopped
 from sutler.fronts.tui.panes import TreePane
-from sutler.fronts.tui.plan import Budget, Plan
+from sutler.fronts.tui.picking import Budget, Plan
 from sutler.fronts.tui.question import Asker
 from sutler.fronts.tui.screen import PickerScreen
 from sutler.paths import counted

@@ -14,7 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from sutler.fronts.cli.console import harmless
-from sutler.fronts.tui.plan import Row
+from sutler.fronts.tui.picking import Row
 from sutler.paths import quote
 
 BOXES = {"none": "[ ]", "some": "[-]", "all": "[x]"}

@@ -14,7 +14,7 @@ from sutler.errors import UsageError
 from sutler.fronts.cli.console import harmless
 from sutler.fronts.tui.door_thread import Background
 from sutler.fronts.tui.panes import TextPane, TreePane
-from sutler.fronts.tui.plan import Budget, Plan, bar_line
+from sutler.fronts.tui.picking import Budget, Plan, bar_line
 
 NARROW = 70
 """Columns below which tree and text do not stand side by side."""

@@ -17,7 +17,7 @@ from sutler.errors import UsageError
 from sutler.pack import receipts
 from sutler.pack.options import Options
 from sutler.pack.page.build import view_of_run, watch_for
-from sutler.pack.page.shapes import View
+from sutler.pack.page.view import View
 from sutler.pack.project import Packing, Project
 from sutler.paths import quote, unquote
 from sutler.secrets.cleaner import told

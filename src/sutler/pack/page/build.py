@@ -17,8 +17,8 @@ from sutler.languages.outline import outline_of
 from sutler.pack import receipts
 from sutler.pack.diff import AnyPack, read_pack
 from sutler.pack.page import omitted
-from sutler.pack.page import rows as stage
-from sutler.pack.page.shapes import Against, Detail, FileRow, Limit, View
+from sutler.pack.page import pack_rows as stage
+from sutler.pack.page.view import Against, Detail, FileRow, Limit, View
 from sutler.pack.receipts import Receipt
 from sutler.pack.report import WHOLE, Report, Shown
 from sutler.pack.verify import pack_id_of

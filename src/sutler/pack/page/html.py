@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from sutler.pack.load import REPORT_START
-from sutler.pack.page.shapes import View
+from sutler.pack.page.view import View
 
 SCRIPTS = ("base.js", "treemap.js", "table.js", "panes.js", "report.js")
 LIVE_SCRIPTS = (*SCRIPTS[:-1], "live.js", "report.js")

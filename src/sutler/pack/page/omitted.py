@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from sutler.pack.page.rows import plain
-from sutler.pack.page.shapes import LeftRow
+from sutler.pack.page.pack_rows import plain
+from sutler.pack.page.view import LeftRow
 from sutler.pack.report import Report, Shown
 from sutler.paths import quote
 from sutler.scan.snapshot import Excluded

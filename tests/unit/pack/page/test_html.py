@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sutler.pack.page.html import LIVE_SCRIPTS, asset, embedded, page, policy, script
-from sutler.pack.page.shapes import Detail, FileRow, LeftRow, Limit, Measure, View
+from sutler.pack.page.view import Detail, FileRow, LeftRow, Limit, Measure, View
 
 EVIL = (
     "</script><script>alert(1)</script>",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sutler.fronts.tui.panes import plain_lines, row_text
-from sutler.fronts.tui.plan import Plan, Row, Weight, bar, folded
+from sutler.fronts.tui.picking import Plan, Row, Weight, bar, folded
 from sutler.scan.globs import GlobSet
 
 FILES = {

@@ -13,7 +13,7 @@ from sutler.formats import section_text, shape
 from sutler.formats.assembly import labels
 from sutler.formats.document import Format, Pack
 from sutler.pack.diff import AnyPack, diff_packs, level_of
-from sutler.pack.page.shapes import (
+from sutler.pack.page.view import (
     Against,
     ChangeKind,
     ChangeRow,

@@ -8,7 +8,7 @@ import pytest
 
 from sutler.formats import parse, render
 from sutler.formats.document import CleanText, Format, Listing, Pack, Preamble, Section
-from sutler.pack.page.rows import (
+from sutler.pack.page.pack_rows import (
     EXCERPT_LINES,
     against,
     detail_of,
@@ -19,7 +19,7 @@ from sutler.pack.page.rows import (
     rows_of,
     why_of,
 )
-from sutler.pack.page.shapes import FileRow, Why
+from sutler.pack.page.view import FileRow, Why
 from sutler.paths import RelPath
 from sutler.tokens.counter import token_counter
 
