@@ -45,12 +45,10 @@ def outline(facts: Facts | Structure, text: str) -> tuple[Line, ...]:
     """The outline of a text in file order. Facts of another text yield lines of this one, or
     nothing."""
     lines = text.split("\n")
-    bodies = [(one.start, one.end) for one in facts.symbols if one.kind in ("function", "method")]
     entries = [
         Line(item.line, 0, content)
         for item in facts.imports
-        if not any(start < item.line <= end for start, end in bodies)
-        and (content := _import(item.text, item.line, lines))
+        if (content := _import(item.text, item.line, lines))
     ]
     hidden = _locals(facts.symbols)
     seen: set[tuple[int, str]] = set()

@@ -45,11 +45,6 @@ def test_an_outline_has_imports_signatures_members_docs_and_line_numbers() -> No
     ]
 
 
-def test_an_import_inside_a_function_is_no_part_of_the_outline() -> None:
-    text = "import os\n\ndef f():\n    import re\n    return re\n"
-    assert render_outline(outline(extract("a.py", text), text)) == "1: import os\n3: def f()\n"
-
-
 def test_an_outline_shows_the_text_that_leaves_and_not_what_the_facts_remember() -> None:
     """Redaction keeps the lines and replaces values: the outline must show the replaced text."""
     raw = 'TOKEN = "s3cr3t-value"\n\ndef f(key="s3cr3t-value"):\n    """Uses s3cr3t-value."""\n'
