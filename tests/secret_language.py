@@ -255,7 +255,7 @@ HARMLESS: tuple[tuple[str, str], ...] = (
     ("x.py", "{n} = page.locator('input[name=\"{n}1\"]')"),
     ("x.yaml", "key: {d}-cache-v2-linux"),
     ("x.yaml", "{N}_SERVERS: broker1:10091,broker2:10092"),
-    ("Makefile", "docker run -v ${{PWD}}:/root/rpmbuild/{d} builder"),
+    ("Makefile", "docker run -v ${{PWD}}:/srv/rpmbuild/{d} builder"),
     ("x.xml", '<input type="{n}" name="{n}" id="{n}"/>'),
     ("go.sum", "example.org/mod v1.2.3 h1:{b64}="),
     ("Dockerfile", "ARG {N}"),

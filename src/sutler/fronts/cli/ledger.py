@@ -81,8 +81,8 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         rows = _newest(door, args.session, max(1, args.n))
     entries = [unseal(row) for row in rows]
     text = "".join(
-        f"{entry.seq:>7}  {entry.at[:19]}  {entry.person or entry.caller:<14.14} {entry.tool:<16.16} "
-        f"{entry.phase:<7}"
+        f"{entry.seq:>7}  {entry.at[:19]}  {entry.person or entry.caller:<14.14}"
+        f" {entry.tool:<16.16} {entry.phase:<7}"
         f" {'ok    ' if entry.success else 'failed' if entry.phase == 'done' else entry.verdict:<6}"
         f" {entry.path}"
         f"{'' if entry.verdict == 'allow' and entry.success else f'  ({entry.rule})'}\n"
