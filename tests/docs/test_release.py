@@ -100,15 +100,21 @@ def test_the_steps_of_the_action_run_as_they_stand(tmp_path: Path, text: str, co
 
 def test_the_image_packs_with_a_read_only_root(tmp_path: Path) -> None:
     """The Dockerfile's environment and another user, in namespaces: the root is read-only, /tmp is
-    fresh. The user may read what root may, because this Python may lie in root's home.
+    fresh but for this Python and this checkout, if they lie there. The user may read what root may,
+    because this Python may lie in root's home.
     """
     text = (REPOSITORY / "Dockerfile").read_text()
     assert re.search(r"^USER sutler$", text, re.M)
     variables = re.findall(r"\b([A-Z_]+)=(/tmp/\w+|1)\b", text)
     assert len(variables) == 3
+    own = [path for path in (REPOSITORY, Path(sys.prefix)) if path.is_relative_to("/tmp")]
+    kept = "".join(
+        f"mkdir -p {path} && mount --bind /srv/{path.relative_to('/tmp')} {path} && "
+        for path in own
+    )
     run = f"""
 mount --make-rprivate / && mount --bind {project(tmp_path / "cart")} /mnt &&
-mount -t tmpfs none /tmp && mount -o remount,bind,ro / && cd /mnt && ! touch /x 2>/dev/null &&
+mount --bind /tmp /srv && mount -t tmpfs none /tmp && {kept}mount -o remount,bind,ro / && cd /mnt && ! touch /x 2>/dev/null &&
 exec setpriv --reuid 10001 --regid 10001 --clear-groups --inh-caps +dac_read_search \\
   --ambient-caps +dac_read_search env -i {" ".join(map("=".join, variables))} HOME=/nonexistent \\
   PATH=/usr/bin:/bin {sys.executable} -m sutler pack
