@@ -127,6 +127,12 @@ sutler pack --max-files none
 sutler pack --skip-over 1XB
 sutler pack --stop 3 --goal wheels
 sutler pack --cite
+sutler pack --fill
+sutler pack --stop 0.2
+sutler pack --stable-order
+sutler pack --provider-limit small=1k
+sutler mcp --port 9000
+sutler mcp --no-token
 sutler pack --compress --goal wheels
 sutler pack --detail full
 sutler pack --detail 'src=all'

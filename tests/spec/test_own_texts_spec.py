@@ -74,8 +74,9 @@ def test_a_template_writes_its_own_form(plant: Plant, sutler: Sutler, tmp_path: 
     ran = sutler("pack", "--template", "form.txt", "-i", "a.py", "--goal", "one two", cwd=folder)
     assert ran.text == f"one two<a.py>{TREE['a.py']}"
     out = str(tmp_path / "own.txt")
-    sutler("pack", "--template", "form.txt", "-i", "a.py", "-o", out, cwd=folder)
+    ran = sutler("pack", "--template", "form.txt", "-i", "a.py", "-o", out, cwd=folder)
     assert Path(out).read_text() == f"<a.py>{TREE['a.py']}"
+    assert "written through form.txt" in " ".join(ran.err.split())
 
 
 @pytest.mark.parametrize(

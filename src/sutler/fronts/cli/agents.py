@@ -16,6 +16,7 @@ from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, caller
 from sutler.store.records import PROFILES, Approval
 
+HOST, PORT = "127.0.0.1", 8377
 CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex", "zed", "gemini")
 
 
@@ -51,8 +52,8 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--log-json", "log each request to stderr as one line of JSON")
     http = parser.add_argument_group("over HTTP")
     flag(http, "--http", "serve Streamable HTTP instead of stdio")
-    http.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
-    http.add_argument("--port", type=int, default=8377, help="port to bind (default 8377; 0: any)")
+    value(http, "--host", "HOST", f"address to bind (default {HOST})")
+    http.add_argument("--port", type=int, help=f"port to bind (default {PORT}; 0: any)")
     value(http, "--token-file", "FILE", "file with the token (default: in the state folder)", "")
     flag(http, "--no-token", "require no token; only on a loopback address")
     repeated(http, "--allow-host", "NAME", "accept this Host header too (repeatable)")
@@ -74,6 +75,7 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
 
         console.answer(skill())
         return 0
+    _require_http(args)
     root = os.path.abspath(args.root)
     if not os.path.isdir(root):
         raise UsageError("--root names no folder", next_step="name the project's folder")
@@ -97,8 +99,8 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         strict=args.strict_ledger,
         writable=tuple(args.writable),
         log_json=args.log_json,
-        host=args.host,
-        port=args.port,
+        host=args.host or HOST,
+        port=PORT if args.port is None else args.port,
         token_file=args.token_file,
         tokenless=args.no_token,
         hosts=tuple(args.allow_host),
@@ -109,6 +111,24 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
     else:
         serve_stdio(plan, streams)
     return 0
+
+
+def _require_http(args: argparse.Namespace) -> None:
+    """Refuse an option that only a server over HTTP heeds."""
+    given = (
+        ("--host", args.host),
+        ("--port", args.port is not None),
+        ("--token-file", args.token_file),
+        ("--no-token", args.no_token),
+        ("--allow-host", args.allow_host),
+        ("--allow-origin", args.allow_origin),
+    )
+    for name, present in given:
+        if present and not (args.http and not args.action):
+            raise UsageError(
+                f"{name} is for a server over HTTP",
+                next_step="use it with 'sutler mcp --http', or leave it out",
+            )
 
 
 def _install(args: argparse.Namespace, console: Console, root: str) -> int:

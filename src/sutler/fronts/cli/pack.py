@@ -59,6 +59,7 @@ def _watched(args: argparse.Namespace, console: Console, wanted: str | None) -> 
 
 def _pack_once(args: argparse.Namespace, console: Console, wanted: str | None) -> int:
     project, goal = open_project(args)
+    _check_effect(args, bool(args.task or project.settings.values["type"]))
     if args.assign:
         _check_assign(args)
     elif args.task or project.settings.values["type"] or args.format != wanted:
@@ -110,7 +111,8 @@ def run_rendered(
     if args.json:
         console.answer_json({"report": spelled(report), "destination": destination})
     if not console.quiet:
-        console.note_painted(summary(report, destination, console, goal=bool(goal)))
+        form = _form(args)
+        console.note_painted(summary(report, destination, console, goal=bool(goal), form=form))
     return 0
 
 
@@ -192,6 +194,15 @@ def _own_form(packing: Packing, args: argparse.Namespace) -> Iterator[bytes]:
     return _assigned(packing) if args.assign else _through(packing, args.template)
 
 
+def _form(args: argparse.Namespace) -> str:
+    """The name of the form that is no format, for the summary."""
+    if args.cite:
+        return "as path:start-end"
+    if args.assign:
+        return "as assignments"
+    return f"through {quote(args.template)}" if args.template else ""
+
+
 def _through(packing: Packing, file: str) -> Iterator[bytes]:
     from sutler.fronts.cli.user_texts import through
 
@@ -226,6 +237,22 @@ def _check_destination(args: argparse.Namespace) -> None:
         )
     if args.copy and (args.output or args.split):
         raise UsageError("--copy and a file are given together", next_step="keep one destination")
+
+
+def _check_effect(args: argparse.Namespace, document: bool) -> None:
+    """Refuse an option that would do nothing beside the others."""
+    ranked = bool(args.goal or args.since)
+    needs = (
+        ("--fill", args.fill and not ranked, "--goal or --since"),
+        ("--stop", args.stop is not None and not ranked, "--goal"),
+        ("--stable-order", args.stable_order and not ranked, "--goal"),
+        ("--provider-limit", args.provider_limit and not document, "--type auto"),
+    )
+    for name, idle, needed in needs:
+        if idle:
+            raise UsageError(
+                f"{name} does nothing without {needed}", next_step=f"give {needed}, or leave it out"
+            )
 
 
 def spelled(report: Report) -> object:

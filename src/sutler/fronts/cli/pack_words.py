@@ -32,9 +32,11 @@ LEFT_OUT = ("--goal TEXT puts what a task needs first", "-i GLOB chooses", "--no
 """What to do about files that a ceiling left out."""
 
 
-def summary(report: Report, destination: str, console: Console, *, goal: bool = False) -> str:
+def summary(
+    report: Report, destination: str, console: Console, *, goal: bool = False, form: str = ""
+) -> str:
     """What is in, what is out and why, the budget, what was changed, problems, the largest files,
-    the destination.
+    the destination; and the `form` in which the pack was written, where that is no format.
     """
     over = any(item.reason == "budget" for item in report.excluded)
     more = "+" if capped(report.excluded) else ""
@@ -46,6 +48,7 @@ def summary(report: Report, destination: str, console: Console, *, goal: bool = 
             [
                 f"{len(report.shown):,} of {counted(report.scanned, 'file', more)}",
                 f"{report.bytes:,} bytes of {report.format}",
+                *([f"written {form}"] if form else []),
             ],
         ),
         ("out", _out(report)),
