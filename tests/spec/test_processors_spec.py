@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,61 @@ def test_a_processor_s_text_is_packed_and_redacted(plant: Plant, sutler: Sutler,
     ran = sutler("pack", "-o", "../p.md", cwd=folder)
     assert sutler("unpack", "../p.md", "-d", "../back", cwd=folder).code == 0
     assert "pages of 256" in (folder / "../back/a.pdf").read_text()
+
+
+def counting(own: Path, text: str) -> str:
+    """A script that prints a text and counts its runs."""
+    return f"open({str(own / 'runs')!r}, 'a').write('.'); print({text!r})"
+
+
+def runs(own: Path) -> int:
+    return len((own / "runs").read_text())
+
+
+def test_what_a_processor_printed_is_kept(plant: Plant, sutler: Sutler, own: Path) -> None:
+    (own / "config.toml").write_text(settings(own, counting(own, "two pages")))
+    folder = plant({"a.pdf": RAW, ".sutlerignore": "!*.pdf\n"})
+    first = sutler("pack", cwd=folder)
+    before = runs(own)
+    assert sutler("pack", cwd=folder).out == first.out
+    assert runs(own) == before
+    (folder / "a.pdf").write_bytes(RAW * 2)
+    sutler("pack", cwd=folder)
+    assert runs(own) > before
+    sutler("cache", "clear", cwd=folder)
+    sutler("pack", cwd=folder)
+    assert runs(own) > before + 1
+
+
+@pytest.mark.parametrize("words", [("pack",), ("pack", "--no-budget")])
+def test_a_changed_processor_is_run_again(
+    plant: Plant, sutler: Sutler, own: Path, words: tuple[str, ...]
+) -> None:
+    """Its new text is redacted and counted anew, although the file has not changed."""
+    secret = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    (own / "config.toml").write_text(settings(own, counting(own, "no secret")))
+    folder = plant({"a.pdf": RAW, ".sutlerignore": "!*.pdf\n"})
+    old = time.time() - 60
+    os.utime(folder / "a.pdf", (old, old))
+    assert "no secret" in sutler(*words, cwd=folder).text
+    (own / "script.py").write_text(counting(own, f"token = {secret}"))
+    ran = sutler(*words, cwd=folder)
+    assert "token = " in ran.text
+    assert secret not in ran.text
+
+
+def test_a_text_with_a_secret_is_not_kept(plant: Plant, sutler: Sutler, own: Path) -> None:
+    """Neither one that rules find, nor one that another file gives away, nor an unredacted one."""
+    found, shared = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a", "Vd7/wQ9xLm2#tR5k"
+    for text, words in ((found, ()), (f"the word is {shared}", ()), ("plain", ("--no-redact",))):
+        (own / "config.toml").write_text(settings(own, counting(own, text)))
+        folder = plant(
+            {"a.pdf": RAW, ".sutlerignore": "!*.pdf\n", "db.ini": f"password = {shared}\n"}
+        )
+        sutler("pack", *words, cwd=folder)
+        before = runs(own)
+        sutler("pack", *words, cwd=folder)
+        assert runs(own) > before, text
 
 
 def test_a_project_may_not_name_one(plant: Plant, sutler: Sutler, own: Path) -> None:

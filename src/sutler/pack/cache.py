@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.formats.document import CleanText, Finding, Section
+from sutler.formats.document import PROCESSED, CleanText, Finding, Section
 from sutler.scan.root import Blob, Root
 from sutler.scan.snapshot import FileEntry
 from sutler.scan.text import Loaded
@@ -147,7 +147,10 @@ class PackCache:
         )
 
     def redacted(self, loaded: Loaded) -> CleanText | None:
-        """The result of redaction for this content under this path, if it is on record."""
+        """The result of redaction for this content under this path, if it is on record. What a
+        processor printed does not follow from the content of its file."""
+        if loaded.encoding == PROCESSED:
+            return None
         cached = self._fresh.get(loaded.path) or self.files.get(loaded.path)
         if cached is None or cached.digest != loaded.digest:
             return None
@@ -160,7 +163,7 @@ class PackCache:
 
     def record_of(self, loaded: Loaded, clean: CleanText) -> CachedFile | None:
         """The record to keep of a redacted file; None for one that is better redacted again."""
-        if not self.name:
+        if not self.name or loaded.encoding == PROCESSED:
             return None
         cached = self._fresh.get(loaded.path) or self.files.get(loaded.path)
         if cached is None or cached.digest != loaded.digest:

@@ -95,6 +95,7 @@ class Loader:
         self._transforms = settings.words("transforms")
         self._skips_packs = settings.flag("default_excludes")
         self._processors = _processors(settings)
+        self._redacts = settings.flag("redact")
         self.condense: CondenseMode = "all" if settings.flag("condense") else "none"
         self.problems: list[Problem] = []
         self.values: SharedValues | None = None  # secrets of the project, hidden in every text
@@ -143,6 +144,11 @@ class Loader:
             return Excluded(path, "binary", Rule("processor", "its output is not text"))
         return Loaded(path, decoded.text, digest, size, encoding=PROCESSED)
 
+    def _keep_processed(self, processors: Processors, loaded: Loaded, clean: CleanText) -> None:
+        """Keep what a processor printed, if redaction looked at it and changed nothing."""
+        if self._redacts and self._cache.name and clean.text == loaded.text:
+            processors.keep(loaded.path, loaded.digest, loaded.text)
+
     def redact(self, choice: Choice, loaded: Loaded | Material | Excluded) -> Material | Excluded:
         """Redact a loaded text; what is redacted already or stays out is left as it is."""
         if isinstance(loaded, Material):  # a diff or a log, redacted and numbered already
@@ -156,6 +162,8 @@ class Loader:
         self._cache.learn(loaded.path, self._cache.record_of(loaded, clean))
         shorter = self._condensed(clean, loaded.path)
         clean = self.shown(shorter, loaded.data if shorter is clean else b"")
+        if self._processors is not None and loaded.encoding == PROCESSED:
+            self._keep_processed(self._processors, loaded, clean)
         if self._transforms:
             from sutler.languages.transforms import transformed
 

@@ -1,22 +1,27 @@
 """Programs of the user's own that turn a file into text: `"*.pdf" = "pdftotext {file} -"`.
 
 They are read from the user's own settings alone. A program gets a copy of the file in an empty
-folder, few variables, and limits on time and output. Its text is redacted like any other."""
+folder, few variables, and limits on time and output. Its text is redacted like any other, and kept
+in the cache if redaction finds nothing in it: what may not leave is not kept."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import sha256
 
 from sutler.errors import UsageError
+from sutler.pack.cache import decoded, encoded
 from sutler.scan.globs import GlobSet
 from sutler.scan.snapshot import Problem
+from sutler.store import home
 
 SECONDS = 30.0
 LARGEST = 16 << 20
@@ -30,24 +35,49 @@ class Processors:
 
     def __init__(self, rows: Sequence[str]) -> None:
         self._rows = [_row(row) for row in rows]
-        self._done: dict[tuple[str, str], bytes] = {}
+        self._last: tuple[str, bytes] = ("", b"")  # a file may be asked for twice in a row
 
     def words_for(self, path: str) -> list[str]:
         """The program and its arguments for a file; none if no glob matches."""
         return next((words for globs, words in self._rows if globs.match(path)), [])
 
     def text_of(self, path: str, data: bytes, digest: str) -> bytes | Problem | None:
-        """What the file's processor prints; None for a file without one."""
+        """What the file's processor prints, or has printed; None for a file without one."""
         words = self.words_for(path)
         if not words:
             return None
-        key = (digest, shlex.join(words))
-        if key not in self._done:
-            output = _output(path, words, data)
-            if isinstance(output, Problem):
-                return output
-            self._done = {key: output}  # a file may be asked for twice in a row, never later
-        return self._done[key]
+        place = _place(words, path, digest)
+        if self._last[0] != place:
+            text = decoded(home.cached(place, os.environ), bytes)
+            if text is None:
+                text = _output(path, words, data)
+            if isinstance(text, Problem):
+                return text
+            self._last = (place, text)
+        return self._last[1]
+
+    def keep(self, path: str, digest: str, text: str) -> None:
+        """Keep a text that redaction left as it was."""
+        place = _place(self.words_for(path), path, digest)
+        if home.sight_of(place, os.environ) is None:
+            home.keep(place, encoded(text.encode("utf-8", "replace")), os.environ, durable=False)
+
+
+def _place(words: Sequence[str], path: str, digest: str) -> str:
+    """The name in the cache of what these words print about a file: another program or script,
+    another name."""
+    ending = os.path.splitext(path)[1]  # all that a program sees of the path
+    key = repr((digest, ending, LARGEST, [(word, _version(word)) for word in words]))
+    return f"processed-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.bin"
+
+
+def _version(word: str) -> tuple[int, ...]:
+    """What changes when the program or script that a word names is replaced."""
+    try:
+        state = os.stat(shutil.which(word) or word)
+    except (OSError, ValueError):
+        return ()
+    return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def _row(row: str) -> tuple[GlobSet, list[str]]:

@@ -193,6 +193,7 @@ KINDS = {
     "figures": "what packs found out about themselves",
     "history": "commit messages, cleaned",
     "index": "facts for ranking",
+    "processed": "texts that processors printed, with nothing to redact",
     "packs": "clean packs of trees that have not changed since",
     "secrets": "the redactor's compiled rules",
 }
