@@ -48,12 +48,11 @@ class Processors:
             return None
         place = _place(words, path, digest)
         if self._last[0] != place:
-            text = decoded(home.cached(place, os.environ), bytes)
-            if text is None:
-                text = _output(path, words, data)
-            if isinstance(text, Problem):
-                return text
-            self._last = (place, text)
+            kept = decoded(home.cached(place, os.environ), bytes)
+            printed = _output(path, words, data) if kept is None else kept
+            if isinstance(printed, Problem):
+                return printed
+            self._last = (place, printed)
         return self._last[1]
 
     def keep(self, path: str, digest: str, text: str) -> None:
