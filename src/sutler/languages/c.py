@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    BY_AFFIX,
-    C_USES,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    included,
-    offered,
-    words,
-)
+from sutler.languages import base
 from sutler.languages.facts import Symbol
 
 QUERY = """
@@ -53,21 +43,23 @@ def public(symbol: Symbol) -> bool:
     return offers and symbol.parent < 0 and not symbol.signature.startswith("static")
 
 
-C = Language(
+C = base.Language(
     display="C",
     name="c",
     kind="program",
     suffixes=("c",),
     files=(),
     shebangs=(),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_c", QUERY, included, offered(public)),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar("tree_sitter_c", QUERY, base.included, base.offered(public)),
     shapes=None,
-    tests=BY_AFFIX,
-    entries=Entries(
+    tests=base.BY_AFFIX,
+    entries=base.Entries(
         main=r"(?m)^(?:(?:static\s+)?(?:int|void)\s+)?w?main\s*\(\s*(?:int|void|\))", compiled=True
     ),
-    uses=C_USES,
-    manifests=words("cmakelists.txt meson.build makefile gnumakefile configure.ac configure.in"),
+    uses=base.C_USES,
+    manifests=base.words(
+        "cmakelists.txt meson.build makefile gnumakefile configure.ac configure.in"
+    ),
     ecosystems=("c", "cpp"),
 )

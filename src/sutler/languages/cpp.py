@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sutler.languages.base import (
-    AFFIX,
-    C_USES,
-    CAMEL,
-    PREFIX,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    included,
-    offered,
-    words,
-)
+from sutler.languages import base
 from sutler.languages.c import QUERY, public
 
 _QUERY = (
@@ -41,19 +28,19 @@ _QUERY = (
 """
 )
 
-CPP = Language(
+CPP = base.Language(
     display="C++",
     name="cpp",
     kind="program",
-    suffixes=words("cpp cc cxx c++ hpp hh hxx h++ inl ipp tpp txx ino cppm ixx"),
+    suffixes=base.words("cpp cc cxx c++ hpp hh hxx h++ inl ipp tpp txx ino cppm ixx"),
     files=(),
     shebangs=(),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_cpp", _QUERY, included, offered(public)),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar("tree_sitter_cpp", _QUERY, base.included, base.offered(public)),
     shapes=None,
-    tests=Tests(stem=f"{AFFIX}|{CAMEL}|{PREFIX}"),
-    entries=Entries(main=r"(?m)^(?:(?:int|auto|void)\s+)(?:SDL_|w)?main\s*\(", compiled=True),
-    uses=C_USES,
+    tests=base.Tests(stem=f"{base.AFFIX}|{base.CAMEL}|{base.PREFIX}"),
+    entries=base.Entries(main=r"(?m)^(?:(?:int|auto|void)\s+)(?:SDL_|w)?main\s*\(", compiled=True),
+    uses=base.C_USES,
     manifests=("conanfile.txt", "conanfile.py", "vcpkg.json"),
     ecosystems=("cpp",),
 )

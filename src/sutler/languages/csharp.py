@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    AFFIX,
-    CAMEL,
-    DOTNET_USES,
-    PREFIX,
-    SPEC,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    dotted,
-    offered,
-    visible_type,
-    words,
-)
+from sutler.languages import base
 
 _QUERY = """
 (class_declaration name: (identifier) @n) @d.class
@@ -37,18 +22,20 @@ _QUERY = """
 (using_directive) @i
 """
 
-CSHARP = Language(
+CSHARP = base.Language(
     display="C#",
     name="csharp",
     kind="program",
     suffixes=("cs", "csx", "cake"),
     files=(),
     shebangs=(),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_c_sharp", _QUERY, dotted, offered(visible_type)),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar(
+        "tree_sitter_c_sharp", _QUERY, base.dotted, base.offered(base.visible_type)
+    ),
     shapes=None,
-    tests=Tests(stem=f"{AFFIX}|{SPEC}|{CAMEL}|{PREFIX}", spec_folder=True),
-    entries=Entries(
+    tests=base.Tests(stem=f"{base.AFFIX}|{base.SPEC}|{base.CAMEL}|{base.PREFIX}", spec_folder=True),
+    entries=base.Entries(
         main=(r"\bstatic\s+(?:async\s+)?(?:void|int|Task(?:<int>)?)\s+Main\s*\("),
         compiled=True,
         names=("program.cs",),
@@ -57,7 +44,9 @@ CSHARP = Language(
             r"\[(Http(?:Get|Post|Put|Patch|Delete)|Route)\(\s*\"([^\"\n]*)\"",
         ),
     ),
-    uses=DOTNET_USES,
-    manifests=words("directory.packages.props directory.build.props global.json appsettings.json"),
+    uses=base.DOTNET_USES,
+    manifests=base.words(
+        "directory.packages.props directory.build.props global.json appsettings.json"
+    ),
     ecosystems=("csharp",),
 )

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sutler.languages.base import (
-    NO_TESTS,
-    NO_USES,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    Uses,
-    offered,
-    quoted,
-)
+from sutler.languages import base
 from sutler.languages.facts import Symbol
 
 _QUERY = """
@@ -36,18 +25,20 @@ def _public(symbol: Symbol) -> bool:
     return symbol.parent < 0 and symbol.name[:1].isupper()
 
 
-GO = Language(
+GO = base.Language(
     display="Go",
     name="go",
     kind="program",
     suffixes=("go",),
     files=(),
     shebangs=(),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_go", _QUERY, quoted, offered(_public), folder_modules=True),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar(
+        "tree_sitter_go", _QUERY, base.quoted, base.offered(_public), folder_modules=True
+    ),
     shapes=None,
-    tests=Tests(stem=r".*_test", frameworks=(("", "go test"),)),
-    entries=Entries(
+    tests=base.Tests(stem=r".*_test", frameworks=(("", "go test"),)),
+    entries=base.Entries(
         main=r"(?s)^package\s+main\b.*^func\s+main\s*\(",
         compiled=True,
         routes=(
@@ -58,7 +49,7 @@ GO = Language(
         script=r"^package main\b",
         script_only=True,
     ),
-    uses=Uses(
+    uses=base.Uses(
         definitions=r"(?m)^(?:func|type|var|const)\s+(?:\[[^\]]*\])?([A-Za-z_]\w{2,})",
         mentions=r"[A-Za-z_]\w{2,}",
     ),
@@ -73,8 +64,8 @@ GO_MODULE = replace(
     suffixes=(),
     files=("go.mod", "go.work"),
     grammar=None,
-    tests=NO_TESTS,
-    entries=Entries(),
-    uses=NO_USES,
+    tests=base.NO_TESTS,
+    entries=base.Entries(),
+    uses=base.NO_USES,
     manifests=(),
 )

@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    AFFIX,
-    CAMEL,
-    JVM_USES,
-    PREFIX,
-    SPEC,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    dotted,
-    offered,
-    visible_type,
-    words,
-)
+from sutler.languages import base
 
 _QUERY = """
 (class_declaration name: (identifier) @n) @d.class
@@ -33,7 +18,7 @@ _QUERY = """
 (import_declaration) @i
 """
 
-STEM = rf"{AFFIX}|{SPEC}|{CAMEL}|{PREFIX}|.*[a-z0-9]IT"
+STEM = rf"{base.AFFIX}|{base.SPEC}|{base.CAMEL}|{base.PREFIX}|.*[a-z0-9]IT"
 ROUTES = (
     r"@(Get|Post|Put|Patch|Delete|Request)Mapping\("
     r"\s*(?:value\s*=\s*|path\s*=\s*)?\{?\"([^\"\n]*)\"",
@@ -41,17 +26,17 @@ ROUTES = (
 )
 COMMANDS = (r"@(?:CommandLine\.)?Command\([^)]{0,200}?name\s*=\s*\"([\w:-]+)\"",)
 
-JAVA = Language(
+JAVA = base.Language(
     display="Java",
     name="java",
     kind="program",
     suffixes=("java",),
     files=(),
     shebangs=(),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_java", _QUERY, dotted, offered(visible_type)),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar("tree_sitter_java", _QUERY, base.dotted, base.offered(base.visible_type)),
     shapes=None,
-    tests=Tests(
+    tests=base.Tests(
         stem=STEM,
         spec_folder=True,
         frameworks=(
@@ -60,7 +45,7 @@ JAVA = Language(
             (r"org\.testng", "testng"),
         ),
     ),
-    entries=Entries(
+    entries=base.Entries(
         main=(
             r"\bpublic\s+static\s+void\s+main\s*\(|@SpringBootApplication\b|@QuarkusMain\b"
             r"|\bextends\s+(?:MultiDex)?Application\b"
@@ -71,8 +56,8 @@ JAVA = Language(
         routes=ROUTES,
         commands=COMMANDS,
     ),
-    uses=JVM_USES,
-    manifests=words(
+    uses=base.JVM_USES,
+    manifests=base.words(
         "pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts build.xml"
     ),
     ecosystems=("java",),

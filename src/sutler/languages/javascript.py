@@ -7,19 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from sutler.languages.base import (
-    AFFIX,
-    CAMEL,
-    JAVASCRIPT_USES,
-    SPEC,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    quoted,
-    words,
-)
+from sutler.languages import base
 from sutler.languages.facts import Symbol
 
 _EXPORTED = r"\s*(?:export\b|(?:module\.)?exports\.)"
@@ -77,8 +65,8 @@ ROUTES = (
     r"\(\s*[\"'`](/[^\"'`\n]*)[\"'`]",
 )
 COMMANDS = (r"\.command\(\s*[\"'`]([\w:-]+)",)
-TESTS = Tests(
-    stem=f"{AFFIX}|{SPEC}|{CAMEL}|karma\\.conf.*",
+TESTS = base.Tests(
+    stem=f"{base.AFFIX}|{base.SPEC}|{base.CAMEL}|karma\\.conf.*",
     spec_folder=True,
     frameworks=(
         (r"from ['\"]vitest['\"]", "vitest"),
@@ -87,20 +75,20 @@ TESTS = Tests(
     ),
 )
 
-JAVASCRIPT = Language(
+JAVASCRIPT = base.Language(
     display="JavaScript",
     name="javascript",
     kind="program",
     suffixes=("js", "mjs", "cjs", "es6"),
     files=(),
     shebangs=("node", "nodejs"),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_javascript", _QUERY, quoted, exports),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar("tree_sitter_javascript", _QUERY, base.quoted, exports),
     shapes=None,
     tests=TESTS,
-    entries=Entries(routes=ROUTES, commands=COMMANDS),
-    uses=JAVASCRIPT_USES,
-    manifests=words(
+    entries=base.Entries(routes=ROUTES, commands=COMMANDS),
+    uses=base.JAVASCRIPT_USES,
+    manifests=base.words(
         "package.json jsconfig.json pnpm-workspace.yaml lerna.json nx.json turbo.json "
         "angular.json webpack.config.js vite.config.js next.config.js rollup.config.js "
         "babel.config.js jest.config.js .babelrc .eslintrc eslint.config.js "
@@ -115,6 +103,6 @@ JSX = replace(
     name="jsx",
     suffixes=("jsx",),
     shebangs=(),
-    entries=Entries(routes=ROUTES),
+    entries=base.Entries(routes=ROUTES),
     manifests=(),
 )

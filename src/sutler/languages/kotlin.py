@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    JVM_USES,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    dotted,
-    offered,
-    visible_top,
-)
+from sutler.languages import base
 from sutler.languages.java import COMMANDS, ROUTES, STEM
 
 _QUERY = """
@@ -26,22 +16,22 @@ _QUERY = """
 (import) @i
 """
 
-KOTLIN = Language(
+KOTLIN = base.Language(
     display="Kotlin",
     name="kotlin",
     kind="program",
     suffixes=("kt", "kts", "ktm"),
     files=(),
     shebangs=("kotlin",),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_kotlin", _QUERY, dotted, offered(visible_top)),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar("tree_sitter_kotlin", _QUERY, base.dotted, base.offered(base.visible_top)),
     shapes=None,
-    tests=Tests(
+    tests=base.Tests(
         stem=STEM,
         spec_folder=True,
         frameworks=((r"org\.junit\.jupiter", "junit5"), (r"org\.junit\.|kotlin\.test", "junit")),
     ),
-    entries=Entries(
+    entries=base.Entries(
         main=(
             r"(?m)^(?:\w+\s+)*fun\s+main\s*\(|@SpringBootApplication\b|:\s*(?:\w+,\s*)*"
             r"(?:MultiDex)?Application\(\)|\bclass\s+(?:Main|Launch(?:er)?|Splash)Activity\b[^{]*:"
@@ -51,7 +41,7 @@ KOTLIN = Language(
         routes=ROUTES,
         commands=COMMANDS,
     ),
-    uses=JVM_USES,
+    uses=base.JVM_USES,
     manifests=(),
     ecosystems=("kotlin",),
 )

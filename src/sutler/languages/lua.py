@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    BY_SPEC,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Uses,
-    offered,
-    quoted,
-    top,
-)
+from sutler.languages import base
 
 _QUERY = """
 (function_declaration name: (_) @n) @d.function
@@ -21,19 +11,19 @@ _QUERY = """
 (function_call name: (identifier) @_r arguments: (arguments (string)) (#eq? @_r "require")) @i
 """
 
-LUA = Language(
+LUA = base.Language(
     display="Lua",
     name="lua",
     kind="program",
     suffixes=("lua", "rockspec"),
     files=(),
     shebangs=("lua", "luajit"),
-    comments=Comments(("--",), (("--[[", "]]"),)),
-    grammar=Grammar("tree_sitter_lua", _QUERY, quoted, offered(top)),
+    comments=base.Comments(("--",), (("--[[", "]]"),)),
+    grammar=base.Grammar("tree_sitter_lua", _QUERY, base.quoted, base.offered(base.top)),
     shapes=None,
-    tests=BY_SPEC,
-    entries=Entries(),
-    uses=Uses(imports=r"\brequire[ (]*[\"']([\w./-]+)[\"']", dotted=True),
+    tests=base.BY_SPEC,
+    entries=base.Entries(),
+    uses=base.Uses(imports=r"\brequire[ (]*[\"']([\w./-]+)[\"']", dotted=True),
     manifests=(),
     ecosystems=(),
 )

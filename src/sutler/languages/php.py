@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    AFFIX,
-    CAMEL,
-    PREFIX,
-    SPEC,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    Uses,
-    nested,
-    offered,
-    quoted,
-    visible_top,
-)
+from sutler.languages import base
 
 _QUERY = """
 (class_declaration name: (name) @n) @d.class
@@ -35,23 +20,23 @@ _QUERY = """
 
 
 def _imports(text: str) -> list[str]:
-    return nested(text) if text.startswith("use") else quoted(text)
+    return base.nested(text) if text.startswith("use") else base.quoted(text)
 
 
-PHP = Language(
+PHP = base.Language(
     display="PHP",
     name="php",
     kind="program",
     suffixes=("php", "php3", "php4", "php5", "php7", "phtml"),
     files=(),
     shebangs=("php",),
-    comments=Comments(("//", "#"), (("/*", "*/"),)),
-    grammar=Grammar(
-        "tree_sitter_php", _QUERY, _imports, offered(visible_top), function="language_php"
+    comments=base.Comments(("//", "#"), (("/*", "*/"),)),
+    grammar=base.Grammar(
+        "tree_sitter_php", _QUERY, _imports, base.offered(base.visible_top), function="language_php"
     ),
     shapes=None,
-    tests=Tests(stem=f"{AFFIX}|{SPEC}|{CAMEL}|{PREFIX}", spec_folder=True),
-    entries=Entries(
+    tests=base.Tests(stem=f"{base.AFFIX}|{base.SPEC}|{base.CAMEL}|{base.PREFIX}", spec_folder=True),
+    entries=base.Entries(
         names=("artisan",),
         routes=(
             r"Route::(get|post|put|patch|delete|head|options|all|resource|any)"
@@ -59,7 +44,7 @@ PHP = Language(
             r"#\[(Route)\(\s*[\"']([^\"'\n]*)[\"']",
         ),
     ),
-    uses=Uses(
+    uses=base.Uses(
         imports=r"(?:require|include)(?:_once)?[^;\n]*?[\"']([\w./-]+\.php)[\"']",
         definitions=r"\b(?:class|interface|trait|enum)\s+([A-Z]\w+)",
     ),

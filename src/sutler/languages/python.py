@@ -7,17 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from sutler.languages.base import (
-    CAMEL,
-    PREFIX,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    Uses,
-    words,
-)
+from sutler.languages import base
 from sutler.languages.facts import Symbol
 
 _FROM = r"(?s)from\s+([.\w]+)\s+import\s+(.*)"
@@ -42,9 +32,9 @@ def _imports(text: str) -> list[str]:
     match = re.match(_FROM, text)
     if match is None:
         return re.findall(_NAME, text.removeprefix("import"))
-    base, names = match.groups()
-    joint = "" if base.endswith(".") else "."
-    return [base, *(base + joint + name for name in re.findall(_NAME, names.strip("()")))]
+    module, names = match.groups()
+    joint = "" if module.endswith(".") else "."
+    return [module, *(module + joint + name for name in re.findall(_NAME, names.strip("()")))]
 
 
 def _exports(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[str]:
@@ -56,27 +46,28 @@ def _exports(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[str]:
     return [symbol.name for symbol in tops if not symbol.name.startswith("_")]
 
 
-PYTHON = Language(
+PYTHON = base.Language(
     display="Python",
     name="python",
     kind="program",
     suffixes=("py", "pyw", "pyi", "py3", "wsgi"),
     files=("sconstruct", "sconscript", "wscript"),
     shebangs=("python", "pypy", "pytest", "uv"),
-    comments=Comments(("#",)),
-    grammar=Grammar("tree_sitter_python", _QUERY, _imports, _exports, docstrings=True),
+    comments=base.Comments(("#",)),
+    grammar=base.Grammar("tree_sitter_python", _QUERY, _imports, _exports, docstrings=True),
     shapes=None,
     # A folder `test` inside a package may be the library's own testing tools (django/test), and a
     # module `test` one of its commands: below the top the name of the file must say more.
-    tests=Tests(
-        stem=rf"(?i:conftest|tests|tests?[._-].*|.*[._-](?:tests?|unittest))|{CAMEL}|{PREFIX}",
+    tests=base.Tests(
+        stem=r"(?i:conftest|tests|tests?[._-].*|.*[._-](?:tests?|unittest))"
+        rf"|{base.CAMEL}|{base.PREFIX}",
         test_folder=False,
         frameworks=(
             (r"^\s*(?:import|from) pytest\b", "pytest"),
             (r"^\s*(?:import|from) unittest\b|TestCase\b", "unittest"),
         ),
     ),
-    entries=Entries(
+    entries=base.Entries(
         main=(
             r"(?m)^\w+(?:\s*:\s*\w+)?\s*=\s*(?:\w+\.)?"
             r"(?:FastAPI|Flask|Starlette|Sanic|Litestar|Quart|Bottle|Typer)\("
@@ -96,14 +87,14 @@ PYTHON = Language(
         ),
         script=r"^if __name__ == [\"']__main__[\"']",
     ),
-    uses=Uses(
+    uses=base.Uses(
         family="python",
         imports=(
             r"(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
             r"|import[ \t]+([\w., \t]+))"
         ),
     ),
-    manifests=words(
+    manifests=base.words(
         "pyproject.toml setup.py setup.cfg requirements.txt pipfile tox.ini noxfile.py"
         " environment.yml manifest.in"
     ),
@@ -117,6 +108,6 @@ CYTHON = replace(
     suffixes=("pyx", "pxd", "pxi"),
     files=(),
     shebangs=(),
-    entries=Entries(),
+    entries=base.Entries(),
     manifests=(),
 )

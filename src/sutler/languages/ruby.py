@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    AFFIX,
-    CAMEL,
-    SPEC,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    Uses,
-    offered,
-    quoted,
-    top,
-    words,
-)
+from sutler.languages import base
 from sutler.languages.facts import Symbol
 
 _QUERY = """
@@ -33,27 +19,27 @@ _QUERY = """
 
 
 def _public(symbol: Symbol) -> bool:
-    return symbol.kind == "class" or top(symbol)
+    return symbol.kind == "class" or base.top(symbol)
 
 
-RUBY = Language(
+RUBY = base.Language(
     display="Ruby",
     name="ruby",
     kind="program",
     suffixes=("rb", "rake", "gemspec", "ru", "podspec", "rbw"),
-    files=words(
+    files=base.words(
         "vagrantfile rakefile gemfile guardfile podfile fastfile capfile brewfile dangerfile"
     ),
     shebangs=("ruby", "jruby"),
-    comments=Comments(("#",), (("=begin", "=end"),)),
-    grammar=Grammar("tree_sitter_ruby", _QUERY, quoted, offered(_public)),
+    comments=base.Comments(("#",), (("=begin", "=end"),)),
+    grammar=base.Grammar("tree_sitter_ruby", _QUERY, base.quoted, base.offered(_public)),
     shapes=None,
-    tests=Tests(
-        stem=f"{AFFIX}|{SPEC}|{CAMEL}",
+    tests=base.Tests(
+        stem=f"{base.AFFIX}|{base.SPEC}|{base.CAMEL}",
         spec_folder=True,
         frameworks=((r"Minitest|minitest", "minitest"), (r"RSpec\.describe|\bdescribe\b", "rspec")),
     ),
-    entries=Entries(
+    entries=base.Entries(
         names=("config.ru",),
         routes=(
             r"^[ \t]*(get|post|put|patch|delete|resources|resource|root|mount)"
@@ -64,7 +50,7 @@ RUBY = Language(
             r"^[ \t]*task[\s(]+[:\"']?([\w-]+(?::\w[\w-]*)*)",
         ),
     ),
-    uses=Uses(
+    uses=base.Uses(
         imports=(
             r"(?m)(?:\brequire(?:_relative)?[ (]+|\bautoload[ (]+:?\w+,\s*)"
             r"[\"']([\w./-]+)[\"']"

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    AFFIX,
-    CAMEL,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    Uses,
-    marked,
-    nested,
-    offered,
-)
+from sutler.languages import base
 
 _QUERY = """
 (function_item name: (identifier) @n) @d.function
@@ -35,22 +23,22 @@ _QUERY = """
 (extern_crate_declaration) @i
 """
 
-RUST = Language(
+RUST = base.Language(
     display="Rust",
     name="rust",
     kind="program",
     suffixes=("rs",),
     files=(),
     shebangs=("cargo", "rust-script"),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_rust", _QUERY, nested, offered(marked("pub"))),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar("tree_sitter_rust", _QUERY, base.nested, base.offered(base.marked("pub"))),
     shapes=None,
-    tests=Tests(
-        stem=f"{AFFIX}|{CAMEL}",
+    tests=base.Tests(
+        stem=f"{base.AFFIX}|{base.CAMEL}",
         inline=True,
         frameworks=((r"#\[(?:\w+::)?test\]|#\[cfg\(test\)\]", "cargo test"),),
     ),
-    entries=Entries(
+    entries=base.Entries(
         compiled=True,
         names=("lib.rs",),
         libraries=("lib.rs", "mod.rs"),
@@ -60,7 +48,7 @@ RUST = Language(
         ),
         commands=(r"(?:Command|SubCommand|App)::(?:new|with_name)\(\s*\"([\w:-]+)\"",),
     ),
-    uses=Uses(
+    uses=base.Uses(
         imports=(r"(?m)^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:use[ \t]+([^;]+);|mod[ \t]+(\w+);)")
     ),
     manifests=("cargo.toml",),

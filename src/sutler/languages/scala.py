@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sutler.languages.base import (
-    BY_SPEC,
-    JVM_USES,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    offered,
-    visible_top,
-)
+from sutler.languages import base
 
 _QUERY = """
 (class_definition name: (identifier) @n) @d.class
@@ -31,25 +22,25 @@ _QUERY = """
 def imports(text: str) -> list[str]:
     """`import a.b.{c, d => e}, f.g._` names a.b, a.b.c, a.b.d and f.g."""
     names: list[str] = []
-    for base, braced in re.findall(r"([\w.]+)(?:\{([^{}]*)\})?", text.removeprefix("import")):
-        module = re.sub(r"\.[_*]?$", "", base)
+    for whole, braced in re.findall(r"([\w.]+)(?:\{([^{}]*)\})?", text.removeprefix("import")):
+        module = re.sub(r"\.[_*]?$", "", whole)
         inner = re.findall(r"(?:^|,)\s*(\w+)", braced)
         names += [module, *(f"{module}.{name}" for name in inner if name != "_")]
     return names
 
 
-SCALA = Language(
+SCALA = base.Language(
     display="Scala",
     name="scala",
     kind="program",
     suffixes=("scala", "sc", "sbt"),
     files=(),
     shebangs=("scala",),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_scala", _QUERY, imports, offered(visible_top)),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar("tree_sitter_scala", _QUERY, imports, base.offered(base.visible_top)),
     shapes=None,
-    tests=BY_SPEC,
-    entries=Entries(
+    tests=base.BY_SPEC,
+    entries=base.Entries(
         main=(
             r"(?m)^(?:\w+ )*object\s(?:(?!^\S*\s*(?:\w+ )*(?:trait|class)\s)[\s\S]){0,5000}?"
             r"\bdef\s+main\s*\(\s*\w+\s*:\s*Array"
@@ -57,7 +48,7 @@ SCALA = Language(
         ),
         compiled=True,
     ),
-    uses=JVM_USES,
+    uses=base.JVM_USES,
     manifests=("build.sbt",),
     ecosystems=(),
 )

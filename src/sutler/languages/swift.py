@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    AFFIX,
-    CAMEL,
-    SPEC,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Tests,
-    Uses,
-    dotted,
-    marked,
-    offered,
-)
+from sutler.languages import base
 
 _QUERY = """
 (class_declaration name: (_) @n) @d.class
@@ -33,18 +20,20 @@ _QUERY = """
 (import_declaration) @i
 """
 
-SWIFT = Language(
+SWIFT = base.Language(
     display="Swift",
     name="swift",
     kind="program",
     suffixes=("swift",),
     files=(),
     shebangs=("swift",),
-    comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_swift", _QUERY, dotted, offered(marked("public", "open"))),
+    comments=base.Comments(("//",), (("/*", "*/"),)),
+    grammar=base.Grammar(
+        "tree_sitter_swift", _QUERY, base.dotted, base.offered(base.marked("public", "open"))
+    ),
     shapes=None,
-    tests=Tests(
-        stem=f"{AFFIX}|{SPEC}|{CAMEL}",
+    tests=base.Tests(
+        stem=f"{base.AFFIX}|{base.SPEC}|{base.CAMEL}",
         spec_folder=True,
         frameworks=(
             (r"import Quick\b", "quick"),
@@ -52,8 +41,10 @@ SWIFT = Language(
             (r"import Testing", "swift-testing"),
         ),
     ),
-    entries=Entries(main=r"(?m)^@(?:main|UIApplicationMain|NSApplicationMain)\b", compiled=True),
-    uses=Uses(definitions=r"\b(?:class|struct|enum|protocol|actor|typealias)\s+([A-Z]\w+)"),
+    entries=base.Entries(
+        main=r"(?m)^@(?:main|UIApplicationMain|NSApplicationMain)\b", compiled=True
+    ),
+    uses=base.Uses(definitions=r"\b(?:class|struct|enum|protocol|actor|typealias)\s+([A-Z]\w+)"),
     manifests=("package.swift", "podfile"),
     ecosystems=("swift",),
 )
