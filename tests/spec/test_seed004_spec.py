@@ -15,9 +15,10 @@ import sutler
 from sutler.formats.document import CleanText
 from sutler.pack.serial import deserialize, serialize
 from sutler.paths import RelPath, normalize_path
-from sutler.scan.classify import KeyLimits, facts_of, key_files
+from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Rule, Snapshot
 from sutler.scan.structured import MAX_YAML_CHARS
+from sutler.survey.keys import KeyLimits, key_files
 from sutler.survey.manifest import survey_manifest
 from sutler.survey.needs import survey_needs
 from sutler.survey.packs import (
@@ -269,8 +270,8 @@ def test_key_file_detection_criteria() -> None:
 
 
 def test_key_file_limits() -> None:
-    """Five a category, twenty-five in all, 50,000 bytes each; importance, then smaller, then
-    shallower.
+    """Five a category, twenty-five in all, 50,000 bytes each; of files that matter alike the
+    smaller, then the shallower.
     """
     assert KeyLimits() == KeyLimits(
         max_per_category=5, max_total=25, max_content_per_file_bytes=50_000
@@ -279,8 +280,8 @@ def test_key_file_limits() -> None:
         "main.py": "x" * 10,
         "auth.py": "y",
     }
-    found = [entry.path for entry, _ in key_files(classified(snap(files)))]
-    assert found == ["main.py", "d0/main.py", "d1/main.py", "d2/main.py", "d3/main.py", "auth.py"]
+    found = [entry.path for entry, _ in key_files(classified(snap(files)), dict.fromkeys(files, 1))]
+    assert found == ["auth.py", "main.py", "d0/main.py", "d1/main.py", "d2/main.py", "d3/main.py"]
 
 
 def test_truncation_defaults_and_strategy() -> None:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from sutler.errors import UsageError
 from sutler.formats.document import CleanText, Format
 from sutler.paths import RelPath, quote
-from sutler.scan.classify import key_files
 from sutler.scan.globs import GlobSet
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule
 from sutler.scan.text import Loaded
@@ -194,9 +193,11 @@ class Selection(Struct, frozen=True):
     listed: tuple[RelPath, ...] = ()
 
 
-def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
-    """How strong a file's claim on the budget is before any task is known, and why. `key` says that
-    the file is one of the few that seed 004's limits admit as key files."""
+def claim(
+    entry: FileEntry, facts: FileFacts, keys: frozenset[str] | None = None
+) -> tuple[int, str]:
+    """How strong a file's claim on the budget is before any task is known, and why. Where no text
+    was read for the key files, a name that seed 004 lists stands for them."""
     if entry.named:
         return _PINNED, "named by you"
     if "/" not in entry.path and entry.path.lower() in ENTRY_DOCUMENTS:
@@ -205,10 +206,10 @@ def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
         return _DERIVED, "lock file"
     if facts.generated:
         return _DERIVED, "generated file"
-    if key:
-        return (
-            _CRITICAL if facts.importance == "critical" else _HIGH
-        ), f"key file: {facts.category}"
+    by_name = keys is None and facts.importance is not None and entry.size > 0
+    if by_name or (keys is not None and entry.path in keys):
+        rank = _CRITICAL if facts.importance == "critical" else _HIGH
+        return rank, f"key file{' by its name' * by_name}: {facts.category}"
     if facts.tag == "test":
         return _TEST, "test"
     own = facts.tag == "code" and facts.role not in _BESIDE
@@ -323,24 +324,21 @@ def _detailed(selection: Selection, request: Request) -> Selection:
 
 
 def _claimed(
-    kept: Sequence[tuple[FileEntry, FileFacts]], known_keys: frozenset[str] | None = None
+    kept: Sequence[tuple[FileEntry, FileFacts]], keys: frozenset[str] | None = None
 ) -> list[Choice]:
     """Choices by their claim alone. Facts are few and shared: what they claim by themselves is
     found out once."""
-    keys = known_keys
-    if keys is None:
-        keys = frozenset(entry.path for entry, _ in key_files(kept))
-    known: dict[int, tuple[int, str]] = {}
+    shared: dict[int, tuple[int, str]] = {}
     choices: list[Choice] = []
     for entry, facts in kept:
-        path = entry.path
-        if entry.named or "/" not in path or path in keys:
-            found: tuple[int, str] | None = claim(entry, facts, path in keys)
+        own = entry.named or "/" not in entry.path or not entry.size
+        if own or (keys is not None and entry.path in keys):
+            place, reason = claim(entry, facts, keys)
         else:
-            found = known.get(id(facts))
-        if found is None:
-            found = known[id(facts)] = claim(entry, facts, False)
-        choices.append(Choice(entry, facts, found[0], 0.0, found[1]))
+            if id(facts) not in shared:
+                shared[id(facts)] = claim(entry, facts, keys)
+            place, reason = shared[id(facts)]
+        choices.append(Choice(entry, facts, place, 0.0, reason))
     return choices
 
 

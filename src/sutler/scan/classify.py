@@ -8,8 +8,6 @@ Most trees repeat both."""
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -340,39 +338,4 @@ def extractable(facts: FileFacts) -> bool:
     return facts.type in ("text", "unknown") or (facts.type == "data" and bool(facts.language))
 
 
-class KeyLimits(Struct, frozen=True):
-    """Seed 004's key file limits. The byte limit cuts a key file's content, it does not drop the
-    file."""
-
-    max_per_category: int = 5
-    max_total: int = 25
-    max_content_per_file_bytes: int = 50_000
-
-
-_LIMITS = KeyLimits()
-_RANK = {"critical": 0, "high": 1, "medium": 2}
-
 Classified = tuple[FileEntry, FileFacts]
-
-
-def key_files(entries: Iterable[Classified], limits: KeyLimits = _LIMITS) -> tuple[Classified, ...]:
-    """The files to read first: by importance, smaller, shallower, path. Empty files say nothing."""
-    keys = [
-        (entry, facts)
-        for entry, facts in entries
-        if facts.importance is not None and entry.size > 0
-    ]
-    keys.sort(key=lambda pair: _key_order(*pair))
-    seen: Counter[str] = Counter()
-    chosen: list[Classified] = []
-    for entry, facts in keys:
-        if len(chosen) >= limits.max_total:
-            break
-        if seen[facts.category] < limits.max_per_category:
-            seen[facts.category] += 1
-            chosen.append((entry, facts))
-    return tuple(chosen)
-
-
-def _key_order(entry: FileEntry, facts: FileFacts) -> tuple[int, int, int, str]:
-    return _RANK[facts.importance or "medium"], entry.size, entry.path.count("/"), entry.path

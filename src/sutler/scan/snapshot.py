@@ -149,7 +149,7 @@ class FileFacts(Struct, frozen=True, gc=False):
     language: str = ""
     generated: bool = False
     lock: bool = False
-    importance: Importance | None = None  # set on key files only
+    importance: Importance | None = None  # set where seed 004 lists the name
     role: Role = "source"
 
     @property

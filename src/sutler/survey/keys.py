@@ -13,10 +13,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.paths import basename, dirname
-from sutler.scan.classify import Classified, KeyLimits
+from sutler.scan.classify import Classified
 from sutler.scan.snapshot import FileFacts
 from sutler.survey.starts import is_own
 from sutler.survey.subjects import subject_weight, subjects
+
+
+class KeyLimits(Struct, frozen=True):
+    """Seed 004's key file limits. The byte limit cuts a key file's content, it does not drop the
+    file."""
+
+    max_per_category: int = 5
+    max_total: int = 25
+    max_content_per_file_bytes: int = 50_000
+
 
 _LIMITS = KeyLimits()
 

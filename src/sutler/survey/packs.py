@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from sutler.formats.document import CleanText
 from sutler.paths import basename, normalize_path, wire_path
-from sutler.scan.classify import Classified, KeyLimits, extractable, facts_of
+from sutler.scan.classify import Classified, extractable, facts_of
 from sutler.scan.snapshot import Problem, Snapshot
 from sutler.survey.code import CodeFacts, code_facts
 from sutler.survey.entries import entrypoints
 from sutler.survey.graph import weights
-from sutler.survey.keys import Named, key_files, largest
+from sutler.survey.keys import KeyLimits, Named, key_files, largest
 from sutler.survey.manifest import Surveyed, survey_manifest
 from sutler.survey.repository import described_files, key_file_summary, repo_summary
 from sutler.survey.risks import hotspots

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sutler.languages import LANGUAGES, language_of_shebang
-from sutler.paths import RelPath
-from sutler.scan.classify import KeyLimits, extractable, facts_of, key_files
-from sutler.scan.snapshot import FileEntry
+from sutler.scan.classify import extractable, facts_of
 
 TESTS = frozenset(
     """
@@ -135,7 +133,7 @@ def test_lock_files(path: str) -> None:
         ).split()
     ),
 )
-def test_generated_files_are_never_key_files(path: str) -> None:
+def test_generated_files_have_no_importance(path: str) -> None:
     facts = facts_of(path)
     assert (facts.generated, facts.importance) == (True, None)
 
@@ -174,32 +172,3 @@ def test_shebang(head: str, language: str) -> None:
 )
 def test_extractable(path: str, shown: bool) -> None:
     assert extractable(facts_of(path)) is shown
-
-
-def _keys(sizes: dict[str, int], limits: KeyLimits | None = None) -> list[str]:
-    pairs = [(FileEntry(RelPath(path), size), facts_of(path)) for path, size in sizes.items()]
-    return [entry.path for entry, _ in key_files(pairs, limits or KeyLimits())]
-
-
-def test_key_files_order_is_importance_size_depth_path() -> None:
-    sizes = {
-        "auth.py": 1,
-        "z/main.py": 9,
-        "main.py": 9,
-        "app.py": 5,
-        "src/db/x.py": 1,
-        "util.py": 1,
-    }
-    assert _keys(sizes) == ["app.py", "main.py", "z/main.py", "auth.py", "src/db/x.py"]
-
-
-def test_key_files_hold_five_in_a_category_and_twenty_five_in_all() -> None:
-    names = ["main.py", "package.json", "auth.py", "routes.py", "models.py"]
-    sizes = {f"{folder}/{name}": 10 for folder in "abcdefgh" for name in names}
-    assert len(_keys(sizes)) == 25
-    assert len([path for path in _keys(sizes) if path.endswith("main.py")]) == 5
-    assert len(_keys(sizes, KeyLimits(max_total=3))) == 3
-
-
-def test_an_empty_file_is_no_key_file() -> None:
-    assert _keys({"main.py": 0}) == []

@@ -9,7 +9,7 @@ from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import FileEntry
 from sutler.survey.evidence import tree_of
-from sutler.survey.keys import Named, key_files
+from sutler.survey.keys import KeyLimits, Named, key_files
 from sutler.survey.other_languages import read_cabal
 
 from .surveying import dependencies, survey
@@ -96,6 +96,22 @@ def keys(files: dict[str, str], central: dict[str, int], named: Named) -> list[t
     pairs = [(FileEntry(RelPath(path), 10), facts_of(path)) for path in sorted(files)]
     chosen = key_files(pairs, central, named, files)
     return [(entry.path, facts.category) for entry, facts in chosen]
+
+
+def test_key_files_hold_five_in_a_category_and_twenty_five_in_all() -> None:
+    names = ["main.py", "package.json", "auth.py", "routes.py", "models.py"]
+    files = {f"{folder}/{name}": "" for folder in "abcdefgh" for name in names}
+    chosen = [path for path, _ in keys(files, dict.fromkeys(files, 1), Named())]
+    assert len(chosen) == 25
+    assert len([path for path in chosen if path.endswith("main.py")]) == 5
+    pairs = [(FileEntry(RelPath(path), 10), facts_of(path)) for path in files]
+    assert len(key_files(pairs, {}, limits=KeyLimits(max_total=3))) == 3
+
+
+def test_an_empty_file_is_no_key_file() -> None:
+    assert (
+        key_files([(FileEntry(RelPath("main.py"), 0), facts_of("main.py"))], {"main.py": 9}) == ()
+    )
 
 
 def test_key_files_are_manifests_starts_and_what_is_used_most() -> None:
