@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -27,6 +27,7 @@ _MOST = 2000  # values of one project
 _ENCODED = 12  # letters of base64 that must agree
 _PIECE, _STRIDE = 6, 3  # every part of SHORTEST characters holds a piece at such an offset
 _PIECES = 40  # of one value; those of longer values lie further apart
+_APART = 6  # of so many pieces one is looked for, if only the whole counts
 _STRUCTURED = ("eyJ", "MII", "AAAA", "LS0t")
 """What encoded structures begin with: others that are no secrets share a part with them."""
 _SEAM = (
@@ -113,7 +114,7 @@ class SharedValues:
         self._pieces: dict[str, list[tuple[_Spelling, int]]] = {}
         for value, rule in sorted(dict(secrets).items())[:_MOST]:
             for spelling in _spellings(value, rule):
-                for at in _offsets(spelling.text):
+                for at in _offsets(spelling):
                     piece = spelling.text[at : at + _PIECE]
                     self._pieces.setdefault(piece, []).append((spelling, at))
 
@@ -218,16 +219,20 @@ def _length(match: _Match) -> int:
     return sum(end - start for start, end in match.segments)
 
 
-def _offsets(text: str) -> Iterator[int]:
+def _offsets(spelling: _Spelling) -> Sequence[int]:
     """Where pieces of a spelling begin; the last ends with it. Plain lower-case letters or digits
-    are no piece: they would be met in every text.
+    are no piece: they would be met in every text. What counts only as a whole needs few: one of
+    them is whole where a line end splits another.
     """
-    last = len(text) - _PIECE
+    last = len(spelling.text) - _PIECE
     stride = max(_STRIDE, last // _PIECES)
-    for at in dict.fromkeys((*range(0, last, stride), last)):
-        piece = text[at : at + _PIECE]
-        if not piece.isdigit() and not (piece.isalpha() and piece.islower()):
-            yield at
+    every = dict.fromkeys((*range(0, last, stride), last))
+    able = [at for at in every if _is_piece(spelling.text[at : at + _PIECE])]
+    return [*able[:-1:_APART], *able[-1:]] if spelling.whole else able
+
+
+def _is_piece(text: str) -> bool:
+    return not text.isdigit() and not (text.isalpha() and text.islower())
 
 
 def _extended(text: str, at: int, spelling: _Spelling, offset: int) -> _Match | None:

@@ -76,3 +76,22 @@ def test_what_encoded_structures_share_is_no_part_of_a_value() -> None:
     shared = SharedValues([(token, "jwt")], KEY)
     assert shared.hide(CleanText("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.other")).findings == ()
     assert shared.hide(CleanText(f"x {token} y")).text.startswith("x [REDACTED:jwt:")
+
+
+@pytest.mark.parametrize(
+    "value", [VALUE, "kD83mfLq02nXzPw7aB5cR9tY" * 3, "mQ7x" + "z" * 9 + "K3vB81"]
+)
+@pytest.mark.parametrize("before", ["", "u", "us"])
+def test_base64_that_a_line_end_splits_anywhere_is_hidden(value: str, before: str) -> None:
+    """Few pieces of an encoded value are looked for; one of them is always whole."""
+    encoded = b64encode(f"{before}{value}".encode()).decode().rstrip("=")
+    shared = SharedValues([(value, "password")], KEY)
+    for at in range(4, len(encoded) - 3):
+        hidden = shared.hide(CleanText(f"x {encoded[:at]}\n{encoded[at:]} y")).text
+        assert hidden.count("[REDACTED:") == 2, at
+
+
+def test_an_encoded_spelling_costs_few_pieces() -> None:
+    """Compiling pieces was a tenth of a first pack without a limit."""
+    value = "kD83mfLq02nXzPw7aB5cR9tY"
+    assert len(SharedValues([(value, "secret")], KEY)._pieces) <= 20
