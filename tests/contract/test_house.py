@@ -68,7 +68,7 @@ class Measure(NamedTuple):
 
 
 COUNTED = {
-    "files over 400 lines": Measure(long_files, 1),
+    "files over 400 lines": Measure(long_files, 0),
     "lines over 100 characters": Measure(long_lines, 0),
     "functions over 60 lines": Measure(long_functions, 0),
     "groups of modules that import each other": Measure(

@@ -17,6 +17,7 @@ from sutler.scan.classify import extractable, facts_of
 from sutler.scan.folders import COUNT_LIMIT
 from sutler.scan.root import DIRECTORY, Root
 from sutler.scan.snapshot import Excluded, Problem
+from sutler.tokens.counter import Counter
 
 MOST_FOLDERS = 12
 READ_FILES, READ_BYTES = 200, 2_000_000
@@ -71,6 +72,13 @@ def lines_of(folders: tuple[LeftOut, ...]) -> list[str]:
         files = counted(sum(one.files for one in rest), "file")
         lines.append(f"left out by name: {counted(len(rest), 'more folder')}, {files}")
     return lines
+
+
+def below_drawing(lines: list[str], count: Counter, limit: int | None) -> str:
+    """The first of these lines, as many as a twentieth of the budget holds."""
+    while lines and limit is not None and count("\n".join(lines)) > limit // 20:
+        lines.pop()
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _allow(folder: str, item: Excluded) -> str:

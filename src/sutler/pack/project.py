@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 from msgspec.structs import replace
 
 import sutler.config as config
-from sutler.budget.selection import (
-    Cut,
-    Request,
-    require_detail,
-    require_true_lines,
-)
+from sutler.budget.selection import Cut, Request, Selection, require_detail, require_true_lines
 from sutler.errors import SutlerError
 from sutler.formats import require_unicode
 from sutler.formats.document import Section
@@ -26,9 +21,9 @@ from sutler.store.atomic import replacing, write_atomic
 from sutler.tokens.counter import counter_for, require_vocabulary
 
 if TYPE_CHECKING:
+    from sutler.budget.task_fit import Ranking
     from sutler.pack.options import Options
     from sutler.pack.report import Report
-    from sutler.ranking.score import Ranked
     from sutler.survey.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
 
@@ -65,19 +60,9 @@ class Packing:
         return self._run.report
 
     @property
-    def scores(self) -> dict[str, float]:
-        """Scores of the ranking by path, if there was one."""
-        return self._run.scores
-
-    @property
-    def ranked(self) -> dict[str, Ranked]:
-        """The ranking by path, with reasons and signals, if there was one."""
-        return self._run.ranked
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The sizes of files that might have entered, if the run was watched."""
-        return self._run.sizes
+    def chosen(self) -> tuple[Selection, Ranking | None]:
+        """What might have entered, and the ranking if there was one."""
+        return self._run.selection, self._run.ranking
 
     def text(self) -> str:
         return b"".join(self.encoded()).decode()

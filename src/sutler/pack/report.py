@@ -12,7 +12,8 @@ from sutler.budget.selection import Budget, Choice
 from sutler.config import Settings
 from sutler.errors import RefusedError
 from sutler.formats import Framed
-from sutler.formats.document import CleanText, Format, Listing, Run
+from sutler.formats.assembly import ranges
+from sutler.formats.document import CleanText, Format, Listing, Run, Section
 from sutler.formats.transparency import PackType
 from sutler.pack.cache import CachedFile, PackCache
 from sutler.paths import RelPath, quote
@@ -139,6 +140,24 @@ class BuiltFile(Struct, frozen=True, array_like=True, gc=False):
     lines: str = ""
 
 
+def built_file(
+    number: int, section: Section, tokens: int | None, record: CachedFile | None
+) -> BuiltFile:
+    rules = [finding.rule for finding in section.body.findings if finding.confidence > 0]
+    return BuiltFile(
+        number,
+        section.level,
+        section.length,
+        section.sha256,
+        tokens,
+        section.cost,
+        tuple(rules),
+        section.body.hidden,
+        record,
+        ranges(section.spans),
+    )
+
+
 class Batch(Struct, frozen=True, array_like=True):
     """Built sections: their account, their text, the part of it that the ending's digest covers,
     their manifest lines."""
@@ -169,7 +188,7 @@ class Account:
         self.progress: Progress | None = None
         self.withheld: frozenset[str] = frozenset()  # on record by their masked names
         self._done = 0
-        self.held: list[Run] = []  # the text of a pack that shows and lists nothing
+        self._held: list[Run] = []  # the text of a pack that shows and lists nothing
         self.bytes = 0
         self.pack_id = ""
 
@@ -227,7 +246,13 @@ class Account:
             if self.shown or listing() != Listing():
                 yield from held
                 held.clear()
-        self.held = held
+        self._held = held
+
+    def if_empty(self, excluded: Iterable[Excluded], allowed: bool) -> Iterator[Run]:
+        """The text that was held back, where a pack of nothing is an answer; else a refusal."""
+        if self._held and not allowed:
+            raise _empty_pack((*excluded, *self.excluded), self.problems)
+        yield from self._held
 
     def report(
         self,
@@ -258,7 +283,7 @@ class Account:
         )
 
 
-def empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> RefusedError:
+def _empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> RefusedError:
     """The refusal of a pack that would show and list no file, with what kept the files out."""
     reasons = by_reason(item for item in excluded if item.rule.source != "--output")
     out = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons[:4])

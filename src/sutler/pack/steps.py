@@ -9,60 +9,30 @@ import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from sutler.budget.fit import (
-    Fitted,
-    Ledger,
-    Spend,
-    best_rung,
-    fit_whole_text,
-    fit_within,
-    frame_cost,
-    worth_loading,
-)
+from sutler.budget import fit as budget
 from sutler.budget.selection import Choice, Material, Request, Selection, display_key
 from sutler.formats import SectionFrame, assembled, frame_text, joined, section_frame, shape
-from sutler.formats.assembly import ranges
 from sutler.formats.document import CleanText, Listing, Preamble, Run, Section
 from sutler.formats.tree import drawing_limit, drawn_within
-from sutler.pack import parallel
-from sutler.pack.cache import NO_CACHE, PackCache, cache_for
-from sutler.pack.left_out import LeftOut, left_out, lines_of
+from sutler.pack import parallel, report
+from sutler.pack.cache import NO_CACHE, cache_for
+from sutler.pack.left_out import LeftOut, below_drawing, left_out, lines_of
 from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
-from sutler.pack.report import (
-    Account,
-    Ask,
-    Batch,
-    BuiltFile,
-    Progress,
-    Report,
-    empty_pack,
-    judge,
-    named_but_out,
-)
 from sutler.pack.scope import Classified, Scope
 from sutler.pack.tree_secrets import shared_values, without_secret_names
 from sutler.scan.snapshot import Excluded, Snapshot
-from sutler.secrets.cleaner import (
-    PER_FILE,
-    Clean,
-    Numbering,
-    Redactor,
-    as_it_is,
-    numbered,
-    told,
-)
+from sutler.secrets.cleaner import PER_FILE, Clean, Numbering, Redactor, as_it_is, numbered, told
 from sutler.tokens import counter as vocabulary
 from sutler.tokens.counter import LITTLE, Counter, counter_for, token_counter
 
 if TYPE_CHECKING:
     from sutler.budget.task_fit import Ranking
     from sutler.pack.changes import Changes
-    from sutler.ranking.score import Ranked
     from sutler.secrets.shared_values import SharedValues
 
 ENOUGH, ENOUGH_RAW = 1_500_000, 8_000_000
@@ -78,25 +48,20 @@ class PackRun:
     """One run of the pipeline. The methods from `scan` to `record` are its steps, in order."""
 
     def __init__(
-        self, project: Scope, request: Request, ask: Ask | None, *, count_tokens: bool
+        self, project: Scope, request: Request, ask: report.Ask | None, *, count_tokens: bool
     ) -> None:
         self.project = project
         self.request = request
         self.tokens: Counter | None = self._counted if count_tokens else None
-        self.progress: Progress | None = None
+        self.progress: report.Progress | None = None
         self.watch: Callable[[Section], None] | None = None  # called with each section that enters
         self.empty_ok = False  # whether a pack of nothing is an answer, as for a look at the tree
         self.cache = NO_CACHE
-        self.scores: dict[str, float] = {}  # of the ranking, if there is one
-        self.ranked: dict[str, Ranked] = {}  # the same with reasons and signals
-        self.sizes: dict[str, int] = {}  # of the files that may enter
-        self.report: Report | None = None
+        self.report: report.Report | None = None
         self._ask = ask
         self._clean: Clean = as_it_is
         self._numbering = Numbering()
         self._looked_at: Sequence[Choice] = ()
-        self._values: SharedValues | None = None  # of a part of the tree, for a limited pack
-        self._tree_read = False
         self._shared: SharedValues | None = None  # hidden in every text of the pack
         self._changes: Changes | None = None
         self._limited = request.budget.limit is not None
@@ -107,13 +72,15 @@ class PackRun:
 
     def scan(self) -> Snapshot:
         """The tree, with no secret in any name."""
-        self.cache = self._cache()
+        settings = self.project.settings
+        if self.tokens is not None or settings.flag("redact"):  # else it is of no use
+            self.cache = cache_for(self.project.place.root, settings, self.request, os.environ)
         found = self.project.found()
         whole, room = sum(entry.size for entry in found.entries), self.request.budget.room
         size = whole if room is None else min(whole, room)
         if self._limited and OFFERED * size > LITTLE:
             vocabulary.expect_much()  # loaded at the first text that is not in the cache
-        if self.project.settings.flag("redact"):
+        if settings.flag("redact"):
             weight = max(size, len(found.entries) * PER_FILE)
             self._clean = Redactor(lambda: self.project.plain_clean(weight))
             found = self.project.masked(found, numbered(self._clean, self._numbering), self.cache)
@@ -134,7 +101,7 @@ class PackRun:
         if not task and not reviews:
             return None
         if self._clean is not as_it_is:
-            self._tree_values()  # a query must hold none
+            _ = self._tree_values  # a query must hold none
         if changes is None or not reviews:
             return self.project.ranking(snapshot, task)
         from sutler.pack.changed_functions import with_users
@@ -146,23 +113,16 @@ class PackRun:
     def choose(self, classified: Classified, ranking: Ranking | None) -> Selection:
         standing = None
         whole = sum(entry.size for entry in self._snapshot.entries)
-        if (
-            self._limited and ranking is None and whole > (self.request.budget.room or 0)
-        ):  # else all of it enters
+        # Only where not all of it enters: reading the uses of every file takes time.
+        if self._limited and ranking is None and whole > (self.request.budget.room or 0):
             standing = self.project.standing(classified)
-        selection = self.project.choose(classified, self.request, ranking, self._changes, standing)
-        if ranking is not None:
-            self.scores = {choice.path: choice.score for choice in selection.choices}
-            self.ranked = {one.path: one for one in ranking.ranked}
-        if self.watch is not None:
-            self.sizes = {choice.path: choice.entry.size for choice in selection.choices}
-        return selection
+        return self.project.choose(classified, self.request, ranking, self._changes, standing)
 
     @contextmanager
     def reading(self, selection: Selection, ranking: Ranking | None) -> Iterator[list[range]]:
         """Open the tree for the steps that read it, and yield the batches to build."""
         project = self.project
-        self._selection, self._ranking = selection, ranking
+        self.selection, self.ranking = selection, ranking
         with project.opened().reader() as reader:
             self._loader = Loader(
                 reader, self._clean, project.settings, self.cache, self._numbering
@@ -177,22 +137,21 @@ class PackRun:
             else:
                 self._order = sorted(selection.choices, key=display_key)
                 batches = batches_of(self._order)
-            self._account = Account(self._order, self.cache, self._snapshot.problems)
+            self._account = report.Account(self._order, self.cache, self._snapshot.problems)
             self._account.progress = self.progress
             self._numbers = {str(choice.path): at for at, choice in enumerate(self._order)}
             yield batches
 
     def workers(self) -> int:
         """How many processes build the batches; what they need is loaded before they are forked."""
-        request, cached = self.request, self.cache.files
-        redacting = self.project.settings.flag("redact")
         if self._limited:
             return 0
-        new = [choice.entry.size for choice in self._order if choice.entry.path not in cached]
-        size = sum(new)
+        known, choices = self.cache.files, self._order
+        size = sum(choice.entry.size for choice in choices if choice.entry.path not in known)
         if self.tokens is not None and size > LITTLE:
-            vocabulary.make_ready(request.budget.counter)
-        enough = ENOUGH if redacting or self.tokens is not None else ENOUGH_RAW
+            vocabulary.make_ready(self.request.budget.counter)
+        raw = self.tokens is None and self._clean is as_it_is
+        enough = ENOUGH_RAW if raw else ENOUGH
         workers = 0 if self.watch is not None else parallel.workers_for(size, enough)
         if workers and isinstance(self._clean, Redactor):
             self._clean.ready()
@@ -224,24 +183,23 @@ class PackRun:
         if self._clean is as_it_is:
             return
         if self._limited:
-            values = self._tree_values()
+            values = self._tree_values
         else:
             paths = {choice.entry.path for choice in self._looked_at}
             secrets += self.project.secrets.outside(paths, self._whole_tree(), self.cache)
             values = shared_values(secrets)
         if values is not None:
             self._loader.values = self._shared = values.ready()
-            self._snapshot, self._selection, out = without_secret_names(
-                values, self._snapshot, self._selection, self._numbering
+            self._snapshot, self.selection, out = without_secret_names(
+                values, self._snapshot, self.selection, self._numbering
             )
             self._loader.withheld = self._account.withheld = out
             self.cache.forget(out)
 
+    @cached_property
     def _tree_values(self) -> SharedValues | None:
-        if not self._tree_read:
-            self._values = self.project.secrets.read(self._whole_tree(), self.cache)
-            self._tree_read = True
-        return self._values
+        """Values of a part of the tree, for a limited pack and a query."""
+        return self.project.secrets.read(self._whole_tree(), self.cache)
 
     def _whole_tree(self) -> Snapshot | None:
         return self._tree if self.project.sees_all else None
@@ -252,13 +210,17 @@ class PackRun:
         unit = counter_for(request.budget.unit, request.budget.counter)
         self._preamble = self._preamble_within(unit if self._limited else len)
         if self._limited:
-            listed = self._selection.listed
-            self._ledger = Ledger(request, unit, self._preamble, len(self._order) + len(listed))
+            listed = self.selection.listed
+            self._ledger = budget.Ledger(
+                request, unit, self._preamble, len(self._order) + len(listed)
+            )
             self._ledger.listed = listed
             return
-        self._listing = Listing(self._selection.listed)
+        self._listing = Listing(self.selection.listed)
         if self.tokens is not None:
-            self._total_tokens = frame_cost(self.tokens, request, self._preamble, self._listing)
+            self._total_tokens = budget.frame_cost(
+                self.tokens, request, self._preamble, self._listing
+            )
 
     def load(self, batch: range) -> Iterable[LoadedFile]:
         """Read and decode the files of a batch. Lazy under a limit, which must not read the whole
@@ -267,12 +229,12 @@ class PackRun:
         choices: Iterable[Choice] = [self._order[number] for number in batch]
         if not self._limited:
             return [(choice, self._loader.load(choice)) for choice in choices]
-        if self._ranking is None:
-            choices = worth_loading(choices, self._ledger)
+        if self.ranking is None:
+            choices = budget.worth_loading(choices, self._ledger)
         else:
             from sutler.budget.task_fit import task_order
 
-            choices = task_order(self._order, self._ranking)
+            choices = task_order(self._order, self.ranking)
         return ((choice, self._loader.load(choice)) for choice in choices)
 
     def redact(self, loaded: Iterable[LoadedFile]) -> Iterator[Material | Excluded]:
@@ -282,28 +244,27 @@ class PackRun:
             if self._limited:  # else all files of a batch are done at once
                 self._account.advance(1)
 
-    def fit(self, batch: range, materials: Iterator[Material | Excluded]) -> Fitted:
+    def fit(self, batch: range, materials: Iterator[Material | Excluded]) -> budget.Fitted:
         """Sections in display order: what the limit has room for, or each file at its best."""
         if not self._limited:
-            ready = list(materials)
-            cut = self.request.cut
-            sections = [best_rung(one, cut) for one in ready if isinstance(one, Material)]
+            ready, cut = list(materials), self.request.cut
+            sections = [budget.best_rung(one, cut) for one in ready if isinstance(one, Material)]
             excluded = tuple([one for one in ready if isinstance(one, Excluded)])
-            return Fitted(tuple(sections), Listing(), excluded, 0)
+            return budget.Fitted(tuple(sections), Listing(), excluded, 0)
         choices = [self._order[number] for number in batch]
-        spend: Spend = fit_within
-        if self._ranking is not None:
+        spend: budget.Spend = budget.fit_within
+        if self.ranking is not None:
             from sutler.budget.task_fit import fit_task
 
-            spend = partial(fit_task, self._ranking)
-        whole = fit_whole_text(choices, materials, self._ledger, self._preamble, spend)
+            spend = partial(fit_task, self.ranking)
+        whole = budget.fit_whole_text(choices, materials, self._ledger, self._preamble, spend)
         self._listing, self._used = whole.fitted.listing, whole.used
         if self.tokens is not None:
             in_tokens = self.request.budget.unit == "tokens"
             self._total_tokens = whole.used if in_tokens else self.tokens(whole.text)
         return whole.fitted
 
-    def render(self, fitted: Fitted) -> Batch:
+    def render(self, fitted: budget.Fitted) -> report.Batch:
         """Frame and count the sections."""
         request, numbers = self.request, self._numbers
         frames = []
@@ -311,7 +272,15 @@ class PackRun:
             if self.watch is not None:
                 self.watch(section)
             frames.append(section_frame(section, request.format, request.line_numbers))
-        files = [self._built(*pair) for pair in zip(fitted.sections, frames, strict=True)]
+        files = [
+            report.built_file(
+                numbers[section.path],
+                section,
+                None if self.tokens is None else self._section_tokens(section, frame),
+                self.cache.learned(section.path),
+            )
+            for section, frame in zip(fitted.sections, frames, strict=True)
+        ]
         excluded = [
             (numbers[item.path], item.reason, item.rule, self.cache.learned(item.path))
             for item in fitted.excluded
@@ -319,40 +288,37 @@ class PackRun:
         problems = [(numbers[one.path], one.kind, one.detail) for one in self._loader.problems]
         self._loader.problems.clear()
         if not frames:
-            return Batch(files, excluded, problems, b"", b"", b"")
+            return report.Batch(files, excluded, problems, b"", b"", b"")
         text, covered, lines = joined(frames, request.format)
-        return Batch(files, excluded, problems, b"".join(text), bytes(covered), bytes(lines))
+        return report.Batch(files, excluded, problems, b"".join(text), bytes(covered), bytes(lines))
 
-    def seal(self, built: Generator[Batch, None, None]) -> Iterator[Run]:
+    def seal(self, built: Generator[report.Batch, None, None]) -> Iterator[Run]:
         """The text that leaves. A refusal precedes its first byte: of a budget, in strict mode, or
         about what the user named."""
         settings, named, account = self.project.settings, self.project.place.named, self._account
         with closing(built):
-            runs = account.counted(self._assembled(built))
+            framed, numbers = map(account.framed, built), self.request.line_numbers
+            text = assembled(
+                self._preamble, framed, self._late, format=self.request.format, line_numbers=numbers
+            )
+            runs = account.counted(text)
             if self._limited or named or settings.text("mode") == "strict":
                 runs = iter([(b"".join(run),) for run in runs])
-            left_out = named_but_out(self._snapshot.excluded, named)
-            judge([*account.problems, *left_out], settings, named, self._ask)
-            yield from account.from_first_file(runs, lambda: self._listing)
-        if self.empty_ok:
-            yield from account.held
-        elif account.held:
-            out = (*self._snapshot.excluded, *self._selection.excluded, *account.excluded)
-            raise empty_pack(out, account.problems)
+            left_out = report.named_but_out(self._snapshot.excluded, named)
+            report.judge([*account.problems, *left_out], settings, named, self._ask)
+            yield from account.from_first_file(runs, self._late)
+        yield from account.if_empty(self._out(), self.empty_ok)
 
-    def _assembled(self, built: Iterable[Batch]) -> Generator[Run, None, str]:
-        request = self.request
-        return assembled(
-            self._preamble,
-            map(self._account.framed, built),
-            lambda: self._listing,
-            format=request.format,
-            line_numbers=request.line_numbers,
-        )
+    def _late(self) -> Listing:
+        return self._listing
+
+    def _out(self) -> tuple[Excluded, ...]:
+        """What stayed out before files were loaded."""
+        return (*self._snapshot.excluded, *self.selection.excluded)
 
     def record(self) -> None:
         """Report the run and keep what it learned."""
-        request, selection, account = self.request, self._selection, self._account
+        request, account = self.request, self._account
         tokens = self._total_tokens
         if tokens is not None and self.tokens is not None and not self._limited:
             glue = self.tokens(shape(request.format).GLUE)
@@ -363,7 +329,7 @@ class PackRun:
             self._used if self._limited else account.bytes,
             tokens,
             self._listing,
-            (*self._snapshot.excluded, *selection.excluded),
+            self._out(),
             tuple(lines_of(self._by_name)) if self._by_name else (),
         )
         self.save()
@@ -381,22 +347,6 @@ class PackRun:
         shown = CleanText(text if harmless else told(text))
         return self._hidden(shown).text
 
-    def _built(self, section: Section, frame: SectionFrame) -> BuiltFile:
-        findings = section.body.findings
-        rules = [finding.rule for finding in findings if finding.confidence > 0] if findings else ()
-        return BuiltFile(
-            self._numbers[section.path],
-            section.level,
-            section.length,
-            section.sha256,
-            None if self.tokens is None else self._section_tokens(section, frame),
-            section.cost,
-            tuple(rules),
-            section.body.hidden,
-            self.cache.learned(section.path),
-            ranges(section.spans),
-        )
-
     def _section_tokens(self, section: Section, frame: SectionFrame) -> int:
         """What a section costs in tokens: paid already, on record, or counted now."""
         request = self.request
@@ -413,16 +363,9 @@ class PackRun:
         counter = self.request.budget.counter
         return self.cache.figure("tokens", text, lambda: token_counter(counter)(text))
 
-    def _cache(self) -> PackCache:
-        """The project's cache; of no use if nothing is redacted and nothing counted."""
-        settings = self.project.settings
-        if self.tokens is None and not settings.flag("redact"):
-            return NO_CACHE
-        return cache_for(self.project.place.root, settings, self.request, os.environ)
-
     def _preamble_within(self, count: Counter) -> Preamble:
         limit, goal = self.request.budget.limit, self.request.goal
-        paths = sorted([choice.entry.path for choice in self._selection.choices])
+        paths = sorted([choice.entry.path for choice in self.selection.choices])
         drawing_room = drawing_limit(limit, task=bool(goal))
         if self.request.reviews and drawing_room is not None:
             drawing_room = min(drawing_room, REVIEW_DRAWING[self.request.budget.unit == "tokens"])
@@ -442,18 +385,15 @@ class PackRun:
         )
 
     def _left_out_by_name(self, count: Counter, limit: int | None) -> str:
-        """The lines about what only name rules leave out, below the drawing of the tree. They take
-        at most a twentieth of the budget. A caller with a policy gets none: they name what
-        exists."""
+        """The lines about what only name rules leave out, below the drawing of the tree. A caller
+        with a policy gets none: they name what exists."""
         if not self.project.unrestricted or not any(one.by_name for one in self._snapshot.excluded):
             return ""
         self._by_name = left_out(self.project.opened(), self._snapshot.excluded)
         if not self._by_name:
             return ""
-        lines = self._loader.words("\n".join(lines_of(self._by_name))).text.split("\n")
-        while lines and limit is not None and count("\n".join(lines)) > limit // 20:
-            lines.pop()
-        return "".join(f"\n{line}" for line in lines)
+        clean = self._loader.words("\n".join(lines_of(self._by_name))).text
+        return below_drawing(clean.split("\n"), count, limit)
 
     def _hidden(self, clean: CleanText) -> CleanText:
         shared = clean if self._shared is None else self._shared.hide(clean)

@@ -67,7 +67,11 @@ class Watch:
 
     def learn(self, packing: Packing) -> None:
         """Take over what a finished run knows of its ranking."""
-        self.scores, self.ranked, self.sizes = packing.scores, packing.ranked, packing.sizes
+        selection, ranking = packing.chosen
+        self.sizes = {choice.path: choice.entry.size for choice in selection.choices}
+        if ranking is not None:
+            self.scores = {choice.path: choice.score for choice in selection.choices}
+            self.ranked = {file.path: file for file in ranking.ranked}
 
     def look(
         self, path: str, text: str, spans: Sequence[Span] = (), reason: str = ""
