@@ -96,7 +96,7 @@ KEYS: tuple[Key, ...] = (
         "rest",
         "choice",
         "list",
-        "without a goal, files that do not fit whole: their outline, their name, or nothing",
+        "files that do not fit whole, or come after the stop: their outline, name, or nothing",
         ("outline", "list", "none"),
     ),
     Key(

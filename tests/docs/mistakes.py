@@ -133,7 +133,7 @@ sutler pack --stable-order
 sutler pack --provider-limit small=1k
 sutler mcp --port 9000
 sutler mcp --no-token
-sutler pack --compress --goal wheels
+sutler pack --compress --review
 sutler pack --detail full
 sutler pack --detail 'src=all'
 sutler pack --rest everything

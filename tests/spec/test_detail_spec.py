@@ -67,6 +67,42 @@ def test_an_exception_before_compress(folder: Path, sutler: Sutler) -> None:
     assert levels["tests/test_a.py"] == "outline"
 
 
+@pytest.mark.parametrize("words", [[], ["--fill"], ["--fill", "--max-chars", "30k"]])
+def test_a_goal_keeps_to_the_levels(folder: Path, sutler: Sutler, words: list[str]) -> None:
+    """Of a file that the goal chooses the pack shows no more than its rule; listed files are
+    named, whatever their rank."""
+    goal = ["--goal", "test_work in tests/test_a.py fails, see docs/a.md", *words]
+    pack = api.parse(sutler("pack", "--detail", RULES, *goal, cwd=folder).out)
+    sections = {str(one.path): one.level for one in pack.sections}
+    assert sections.pop("tests/test_a.py") == "outline"
+    assert set(sections.values()) <= {"full"}
+    assert [str(path) for path in pack.listing.paths][:1] == ["docs/a.md"]
+
+
+TASK = {
+    "id": "t-1",
+    "title": "Work",
+    "goal": "Make work() faster.",
+    "acceptance": [],
+    "context": {"files": ["src/a.py"]},
+    "files_contract": {"allowed": ["src/**", "tests/**", "docs/**"]},
+}
+
+
+def test_a_task_keeps_to_the_levels_where_it_names_nothing(folder: Path, sutler: Sutler) -> None:
+    """What the task names is shown as the seed says; of the other files of its contract there are
+    outlines, and listed files do not enter."""
+    (folder / "task.json").write_text(json.dumps(TASK))
+    rules = "src/**=outline,tests/**=outline,docs/**=list"
+    ran = sutler("pack", "--task", "task.json", "--detail", rules, "-f", "json", cwd=folder)
+    assert ran.code == 0, ran.err
+    files = {one["path"]: one for one in json.loads(ran.out)["files"]}
+    assert files["src/a.py"]["content"] == SOURCE
+    assert files["tests/test_a.py"]["content"] == "1: def test_work() -> None\n"
+    assert files["tests/test_a.py"]["level"] == "condensed"
+    assert "docs/a.md" not in files
+
+
 def test_the_report_names_the_rule(folder: Path, sutler: Sutler) -> None:
     ran = sutler("pack", "--detail", RULES, "--json", cwd=folder)
     excluded = {one["path"]: one for one in json.loads(ran.out)["report"]["excluded"]}
@@ -87,9 +123,9 @@ def test_redaction_comes_before_the_outline(plant: Plant, sutler: Sutler) -> Non
     [
         (["--detail", "src/**"], "is no level of detail"),
         (["--detail", "src/**=half"], "is no level of detail"),
-        (["--compress", "--goal", "work"], "a goal are given together"),
+        (["--compress", "--since", "HEAD", "--goal", "work"], "a review are given together"),
         (["--compress", "-n"], "-n and outlines"),
-        (["--compress", "--type", "summary"], "a summary is outlines already"),
+        (["--compress", "--type", "summary"], "a summary has one level"),
     ],
 )
 def test_what_cannot_be_is_refused(

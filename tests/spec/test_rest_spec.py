@@ -40,6 +40,25 @@ def test_names_or_nothing(sutler: Sutler, plant: Plant, word: str, named: bool) 
     assert shown == len(TREE)
 
 
+def test_a_goal_has_a_rest_too(sutler: Sutler, plant: Plant) -> None:
+    """`list`, the default, names the next regions and companions; `outline` adds outlines of the
+    ranked files; `none` only counts."""
+    folder = plant(TREE)
+    goal = ["pack", "--goal", "work3 returns the text of value3", "--rest"]
+    listed, outlined, nothing = (
+        api.parse(sutler(*goal, word, cwd=folder).out) for word in ("list", "outline", "none")
+    )
+    assert listed.listing.next
+    names = nothing.listing
+    assert (names.next, names.companions, names.paths) == ((), (), ())
+    shown = {str(one.path): one.level for one in outlined.sections}
+    assert [level for level in shown.values() if level != "outline"]
+    assert {level for path, level in shown.items() if path != "pkg/part3.py"} == {"outline"}
+    assert set(shown) == set(TREE)
+    for pack in (listed, outlined, nothing):
+        assert len(pack.sections) + pack.listing.unnamed == len(TREE)
+
+
 def test_outlines_and_line_numbers_are_refused(sutler: Sutler, plant: Plant) -> None:
     """An outline has the file's own numbers already."""
     ran = sutler("pack", "--rest", "outline", "-n", cwd=plant(TREE))

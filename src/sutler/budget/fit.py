@@ -132,7 +132,12 @@ def best_paid(material: Material, ledger: Ledger) -> Section | None:
     for rung in rungs(material, ledger.cut):
         if paid := ledger.pay(rung, kept_free if rung.level != "outline" else 0):
             return paid
-    outline = outline_text(material.choice.path, material.clean.text) if outlined else ""
+    return paid_outline(material, ledger) if outlined else None
+
+
+def paid_outline(material: Material, ledger: Ledger) -> Section | None:
+    """The outline of a file that has one and for which there is room."""
+    outline = outline_text(material.choice.path, material.clean.text)
     body = replace(material.clean, text=outline)
     return ledger.pay(section_of(material, "outline", body)) if outline else None
 
@@ -155,7 +160,9 @@ def settled(
         listing = ledger.list_paths(names) if named else Listing((), len(names))
         reason, rule = "budget", Rule("budget", ledger.described)
     else:
-        listing = replace(stop, unnamed=len(unfit))
+        named_only = ledger.list_paths(ledger.listed)
+        unnamed = len(unfit) + named_only.unnamed
+        listing = replace(stop, paths=named_only.paths, unnamed=unnamed)
         reason, rule = "not_selected", Rule("stop rule", "not likely enough to help with the goal")
         if not ledger.request.goal:
             rule = Rule("review", "not changed, or shown by the diff alone")

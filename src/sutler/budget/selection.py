@@ -134,7 +134,7 @@ class Request(Struct, frozen=True, kw_only=True):
     instructions: str = ""  # and one behind them
     transforms: tuple[str, ...] = ()
     detail: tuple[DetailRule, ...] = ()  # how much of a file to show, by glob
-    rest: str = "list"  # without a task: what is shown of files that do not fit whole
+    rest: str = "list"  # what is shown of files that do not fit whole, or come after the stop
 
     @property
     def asks_history(self) -> bool:
@@ -228,12 +228,12 @@ def require_true_lines(request: Request) -> None:
 
 
 def require_detail(request: Request) -> None:
-    """Refuse levels of detail where a task chooses the regions, and numbers beside outlines."""
-    if request.detail and (request.goal or request.since):
+    """Refuse levels of detail in a review, and numbers beside outlines."""
+    if request.detail and request.reviews:
         raise UsageError(
-            "--detail, --compress and a goal are given together",
-            rule="with a goal or --since the regions that serve it are shown",
-            next_step="leave out the goal and --since, or --detail and --compress",
+            "--detail or --compress and a review are given together",
+            rule="a review shows the diff and the changed functions",
+            next_step="add --fill for whole files, or leave out --detail and --compress",
         )
     outlines = request.rest == "outline" or any(rule.level == "outline" for rule in request.detail)
     if request.line_numbers and outlines:

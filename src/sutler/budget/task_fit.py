@@ -16,7 +16,16 @@ from msgspec.structs import replace
 from sutler.budget.allocate import Grant, Offer, Prices, fit_below, fit_exactly
 from sutler.budget.chance import Candidate, Stop, chances, fits, stop_at
 from sutler.budget.excerpt import Looked, cut, lens_for, look, widened
-from sutler.budget.fit import Fitted, Ledger, best_paid, section_of, settled
+from sutler.budget.fit import (
+    OUTLINES_SHARE,
+    Fitted,
+    Ledger,
+    best_paid,
+    best_rung,
+    paid_outline,
+    section_of,
+    settled,
+)
 from sutler.budget.selection import Choice, Material
 from sutler.formats.document import CleanText, Listing, Section
 from sutler.languages.facts import Region
@@ -133,8 +142,21 @@ def fit_task(
     if not fitting and not ranking.changed:
         nothing = Listing(abstained=bool(ranking.task))
         return settled(choices, sections, excluded, ledger, nothing)
-    shared, stop = _shared_out(candidates, ledger, ranking, fitting)
+    kept_free = ledger.limit // OUTLINES_SHARE if fill and ledger.request.rest == "outline" else 0
+    shared, stop = _shared_out(candidates, ledger, ranking, fitting, kept_free)
+    if ledger.request.rest == "outline" and fitting:
+        shared += _outlines(candidates, shared, ledger)
     return settled(choices, [*sections, *shared], excluded, ledger, stop)
+
+
+def _outlines(
+    candidates: dict[str, tuple[Ranked, Material]], shared: Sequence[Section], ledger: Ledger
+) -> list[Section]:
+    """Outlines of the ranked files that are not shown, the best first, while there is room."""
+    entered = {section.path for section in shared}
+    left = [material for path, (_, material) in candidates.items() if path not in entered]
+    paid = (paid_outline(material, ledger) for material in left)
+    return [section for section in paid if section is not None]
 
 
 def _files(ranking: Ranking) -> dict[str, Ranked]:
@@ -147,13 +169,17 @@ def _files(ranking: Ranking) -> dict[str, Ranked]:
 
 
 def _shared_out(
-    materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking, fitting: bool
+    materials: dict[str, tuple[Ranked, Material]],
+    ledger: Ledger,
+    ranking: Ranking,
+    fitting: bool,
+    kept_free: int,
 ) -> tuple[list[Section], Listing | None]:
     """The sections of the ranked files, and what the stop rule says of them; None with `fill`.
     Without a task that is `fitting`, only what changed is shown."""
     offers = _offers(materials, ledger, ranking)
     sections: dict[Grant, Section] = {}
-    limit, request = ledger.limit - ledger.spent, ledger.request
+    limit, request = ledger.limit - ledger.spent - kept_free, ledger.request
 
     def section(grant: Grant) -> Section:
         if grant not in sections:
@@ -189,6 +215,8 @@ def _shared_out(
             [item for item in following if not _shows(grants, *item)],
             [one for one in ranking.companions if one.path not in entered],
         )
+    if stated is not None and request.rest == "none":
+        stated = replace(stated, next=(), companions=())
     paid = (ledger.pay(section(grant)) for grant in grants)
     return [item for item in paid if item is not None], stated
 
@@ -275,7 +303,9 @@ def _cited(regions: Sequence[tuple[str, Region]]) -> tuple[str, ...]:
 
 
 def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:
-    if grant.level == "excerpt":
+    if material.choice.outline:
+        section = best_rung(material, ledger.cut)
+    elif grant.level == "excerpt":
         text = material.clean.text
         spans = widened(grant.spans, text.count("\n") + (not text.endswith("\n")))
         section = section_of(material, "excerpt", replace(material.clean, text=cut(text, spans)))
@@ -295,8 +325,24 @@ def _offers(
     for path, (ranked, material) in materials.items():
         lines = material.clean.text.split("\n")
         seen = look(ranked, reader.regions(numbers[path]) if path in numbers else (), lines, lens)
-        offers.append(_offer(ranked, seen, material, lines, ledger))
+        offer = _offer(ranked, seen, material, lines, ledger)
+        offers.append(_as_outline(offer, material, ledger) if material.choice.outline else offer)
     return offers
+
+
+def _as_outline(offer: Offer, material: Material, ledger: Ledger) -> Offer:
+    """A file of which only the outline may be shown: its best region stands for it."""
+    full = ledger.estimate(best_rung(material, ledger.cut).body.text)
+    best = max(range(len(offer.regions)), key=lambda j: offer.scores[j])
+    return replace(
+        offer,
+        full=full,
+        regions=offer.regions[best : best + 1],
+        scores=offer.scores[best : best + 1],
+        prices=(full,),
+        leads=(),
+        traits=offer.traits[best : best + 1],
+    )
 
 
 def _offer(

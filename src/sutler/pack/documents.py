@@ -103,7 +103,7 @@ def chosen(
     return replace(snapshot, entries=tuple(entries), excluded=tuple(excluded)), paths, outlined
 
 
-def _outlined(clean: CleanText, path: str) -> CleanText:
+def outlined_text(clean: CleanText, path: str) -> CleanText:
     """The outline in place of the text, for a file that has one."""
     outline = outline_text(path, clean.text)
     return replace(clean, text=outline, condensed="outline") if outline else clean
@@ -147,7 +147,7 @@ def _measured(
             if not isinstance(material, Excluded):
                 clean = material.clean
                 if entry.path in outlined:
-                    clean = _outlined(clean, entry.path)
+                    clean = outlined_text(clean, entry.path)
                 text, _ = packs.truncate(clean.text, cut)
                 sizes[entry.path] = packs.byte_length(text)
     return sizes
@@ -267,7 +267,7 @@ def _gather(
         starts = [path for path in surveyed.manifest.entry_points if path not in texts]
         more, more_digests, more_lost = _loaded(loader, pairs, starts)
     if room is not None:  # a summary shows outlines anyway
-        texts.update({path: _outlined(texts[path], path) for path in outlined & texts.keys()})
+        texts.update({path: outlined_text(texts[path], path) for path in outlined & texts.keys()})
     texts, digests, lost = {**texts, **more}, {**digests, **more_digests}, [*lost, *more_lost]
     out = {item.path for item in lost}
     snapshot = replace(

@@ -11,7 +11,7 @@ import msgspec
 from sutler.budget.selection import Choice
 from sutler.errors import RefusedError, UsageError
 from sutler.formats.document import CleanText
-from sutler.pack.documents import Made, chosen, linked_of, rel_of
+from sutler.pack.documents import Made, chosen, linked_of, outlined_text, rel_of
 from sutler.pack.load import Loader
 from sutler.pack.report import shown_text
 from sutler.pack.scope import Scope
@@ -55,7 +55,7 @@ class ContextPacker:
         given = task if isinstance(task, TaskSpec) else read_task(dict(task))
         clean = project.clean()
         spec = cleaned(given, clean)
-        snapshot, order, _ = chosen(project)
+        snapshot, order, outlines = chosen(project)
         limit = self._max or TIER_CHARS[self._tier or spec.model_tier]
         root = project.opened()
         with root.reader() as reader:
@@ -71,6 +71,7 @@ class ContextPacker:
                 kept_out=kept_out,
                 line_numbers=project.settings.flag("line_numbers"),
                 users=_users(root, spec, snapshot),
+                brief=lambda path, text: outlined_text(text, path) if path in outlines else text,
             )
             done = assemble(spec, source, limit, self._top)
         return _account(done, snapshot, shelf)

@@ -22,7 +22,8 @@ DEV_WORDS = re.compile(
 ASIDE = re.compile(
     r"(?:^|/)(?:(?:[\w .]+[-_ .])?(?:examples?|samples?|demos?|snippets?)(?:[-_ .][\w .-]*)?"
     r"|fixtures?|testdata|templates?(?:-[\w-]+)?|benchmarks?|bench(?:es)?|docs?(?:[-_.]\w+)?"
-    r"|tutorials?|tests?|www|spec|[\w-]*playgrounds?|bundled|fuzz\w*|e2e|website"
+    r"|(?:my|test|dummy|toy)[-_]?app|tutorials?|tests?|www|spec|[\w-]*playgrounds?|bundled"
+    r"|fuzz\w*|e2e|website"
     r"|integration[-_]tests?|xtasks?|__tests__|testing|hack|contrib|perf|vendor-bin)/",
     re.IGNORECASE,
 )

@@ -39,6 +39,10 @@ _PY = frozenset({"python"})
 _TF = frozenset({"terraform", "hcl"})
 _YAML = frozenset({"yaml"})
 _JVM = frozenset({"java", "kotlin"})
+_KEPT_SAFE = (
+    r"(?i:passw|secret|token|salt|credential|signature|session|(?:api|app|licen[sc]e)_?key)"
+)
+"""What a line with a weak hash has to speak of: names of caches and fonts are hashed, too."""
 _SECURITY: tuple[_Row, ...] = (
     (_PY | _JS | {"ruby", "php"}, "eval", r"(?<![\w.])eval\s*\(", "eval of a string"),
     (_PY, "exec", r"(?<![\w.])exec\s*\(", "exec of a string"),
@@ -49,7 +53,8 @@ _SECURITY: tuple[_Row, ...] = (
     (_PY, "verify", r"\bverify\s*=\s*False", "TLS verification off"),
     (_PY, "mark_safe|markup", r"\b(?:mark_safe|Markup)\s*\(", "HTML escaping bypassed"),
     (_PY | _JS | _JVM | {"go", "php", "csharp"}, "md5|sha1",
-     r"\b(?:md5|sha1|MD5|SHA1)\s*\(", "weak hash"),
+     r"(?m)^(?!\s*(?:class|def|func|function|fun)\b|.*usedforsecurity)(?=.*" + _KEPT_SAFE +
+     r").*\b(?:md5|sha1|MD5|SHA1)\s*\(", "weak hash"),
     (_ANY, "select |insert |update |delete ",
      r"(?i)[\"'](?:select|insert|update|delete)\s[^\"'\n]{0,300}[\"']\s{0,9}(?:\+|%\s"
      r"|\.format\()",

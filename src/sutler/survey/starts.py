@@ -57,8 +57,16 @@ def entry_points(
     declared = [path for package in first for path in package.entry_points if _is_binary(path)]
     declared += [path for package in speaking for path in package.entry_points]
     named = [path for path in dict.fromkeys(declared) if path in own and _runs(path, sources)]
-    programs = _near(path for path, facts in own.items() if _is_program(path, facts, sources))
+    # Beside declared programs a script serves developers; a go.mod declares none.
+    scripted = all(path.endswith(".go") for path in named)
+    programs = _near(
+        path
+        for path, facts in own.items()
+        if _is_program(path, facts, sources) or (scripted and _is_script(path, facts, sources))
+    )
     named += [path for path in programs if path not in named]
+    if "main.go" in named:  # what `go install` builds; those below cmd/ generate or check
+        named = [path for path in named if not path.startswith("cmd/")]
     named += [path for path in _pages(own, sources) if path not in named]
     if any(_is_app(path) for path in programs):  # an application's package is no entry of its own
         named = [path for path in named if basename(path) != "__init__.py"]
@@ -118,11 +126,8 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
     if name in ("__main__.py", "manage.py"):
         return True
     text = sources.get(path)
-    if text is None or facts.tag != "code":
+    if text is None or facts.tag != "code" or facts.language == "shell":
         return False
-    if facts.language == "shell" or (not facts.language and text.startswith("#!")):
-        folders = ("bin", "exe") if "." in name else ("", "bin", "exe")
-        return text.startswith("#!") and dirname(path) in folders
     language = language_named(facts.language)
     pattern = language.entries.main if language else ""
     if not pattern or not re.search(pattern, text, re.MULTILINE):
@@ -140,6 +145,14 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
     if facts.language == "go" and path.count("/") > 1 and not re.search(r"(?:^|/)cmd/", path):
         return False  # generators and tools of the build stand below internal/
     return re.search(pattern, _COMMENT.sub("", text), re.MULTILINE) is not None
+
+
+def _is_script(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool:
+    """Whether a file is a script of the shell in a place for programs."""
+    if facts.language != "shell":
+        return False
+    folders = ("bin", "exe") if "." in basename(path) else ("", "bin", "exe")
+    return sources.get(path, "").startswith("#!") and dirname(path) in folders
 
 
 def _pages(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:

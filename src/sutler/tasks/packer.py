@@ -54,7 +54,7 @@ class Source(Struct, frozen=True):
     redacts the texts of the task. `scores` order the contract's files. `digests` of the raw files
     are for `verify`. `kept_out` has the reason why a file that the task names may not be shown.
     `line_numbers` numbers every file, not only those whose lines the task cites. `users` are the
-    files that use a file."""
+    files that use a file. `brief` is what is shown of a file that only the contract allows."""
 
     paths: Sequence[str]
     read: Callable[[str], CleanText | Problem]
@@ -64,6 +64,7 @@ class Source(Struct, frozen=True):
     kept_out: Mapping[str, Problem] = {}
     line_numbers: bool = False
     users: Mapping[str, Sequence[str]] = {}
+    brief: Callable[[str, CleanText], CleanText] = lambda _, clean: clean
 
 
 class Assembled(Struct, frozen=True):
@@ -109,16 +110,19 @@ class _Shelf:
         self.problems = problems
         self.digests = source.digests
 
-    def _text(self, path: str) -> CleanText | None:
+    def _text(self, item: Wanted) -> CleanText | None:
+        path = item.path
         if path not in self._texts:
             answer = self._source.read(path)
             if isinstance(answer, Problem):
                 self.problems.append(answer)
+            elif item.priority == "low":
+                answer = self._source.brief(path, answer)
             self._texts[path] = None if isinstance(answer, Problem) else answer
         return self._texts[path]
 
     def whole(self, item: Wanted) -> Offer | None:
-        clean = self._text(item.path)
+        clean = self._text(item)
         if clean is None:
             return None
         rung = _named(whole_rung(clean.text, *self._numbering(item, clean)), clean)
@@ -126,7 +130,7 @@ class _Shelf:
 
     def offers(self, item: Wanted) -> list[Offer]:
         """Return the offers for a file, longest first."""
-        clean = self._text(item.path)
+        clean = self._text(item)
         if item.path not in self._offers and clean is not None:
             rungs = rungs_of(clean.text, *self._numbering(item, clean))
             named = [_named(rung, clean) for rung in rungs]

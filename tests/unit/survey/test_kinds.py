@@ -86,6 +86,10 @@ def test_kinds(
           "x/__init__.py": "", "x/cli.py": ""}, ("x/cli.py",)),
         ({"composer.json": '{"name": "a/b"}', "src/App.php": "<?php class App {}"}, ()),
         ({"docs/index.html": "<p>", "x.py": "a = 1\n"}, ()),
+        ({"Cargo.toml": '[package]\nname = "x"\n', "src/main.rs": "", "bin/release.sh": "#!/bin/sh\n"}, ("src/main.rs",)),
+        ({"go.mod": "module m", "main.go": "package main\nfunc main() {}\n", "bin/preview.sh": "#!/bin/sh\n",
+          "cmd/gen/main.go": "package main\nfunc main() {}\n"}, ("main.go", "bin/preview.sh")),
+        ({"x.gemspec": 's.name = "x"', "lib/x.rb": "", "myapp/config.ru": "run App", "myapp/app.rb": ""}, ("lib/x.rb",)),
     ],
 )  # fmt: skip
 def test_entry_points(files: dict[str, str], starts: tuple[str, ...]) -> None:

@@ -37,6 +37,8 @@ def spots(files: dict[str, str]) -> list[RiskHotspot]:
         ("a.c", "strcpy(a, b);", "unbounded string function (line 1)"),
         ("a.php", "unserialize($x);", "runs or deserialises input (line 1)"),
         ("a.rb", "Marshal.load(x)", "deserialises or bypasses escaping (line 1)"),
+        ("a.py", "h = md5(password.encode())", "weak hash (line 1)"),
+        ("a.php", "<?php\nreturn sha1($user->api_key . $salt);", "weak hash (line 2)"),
         ("a.ts", 'const password = "hunter22"', "credential in the source (line 1)"),
     ],
 )
@@ -54,6 +56,9 @@ def test_security_indicators(path: str, text: str, indicator: str) -> None:
         ("a_pb2.py", "eval(x)"),
         ("vendor/a.py", "eval(x)"),
         ("a.md", "eval(x)"),
+        ("a.py", "name = md5(url.encode()).hexdigest()"),
+        ("a.py", "token = md5(token, usedforsecurity=False)"),
+        ("a.py", "class SHA1(Digest): ...\ndef md5(password): ..."),
     ],
 )
 def test_what_is_no_risk(path: str, text: str) -> None:

@@ -149,11 +149,11 @@ def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> No
             "--since, --diff and --log are for rendered packs",
             next_step="write the diff into the task",
         )
-    if args.detail and (args.task or args.type == "summary"):
+    if args.detail and args.type == "summary":
         raise UsageError(
-            f"{'--task' if args.task else '--type summary'} and --detail or --compress are given",
-            rule="a task pack shows what its task names, a summary is outlines already",
-            next_step="leave out --detail and --compress",
+            "--type summary and --detail or --compress are given",
+            rule="a summary has one level, facts and outlines",
+            next_step="leave out --detail and --compress, and files with -x",
         )
     if args.split:
         raise UsageError(

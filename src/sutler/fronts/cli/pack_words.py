@@ -290,7 +290,7 @@ def _add_content(out: argparse._ArgumentGroup) -> None:
         "--rest",
         dest="rest_level",
         choices=("outline", "list", "none"),
-        help="without a goal, files that do not fit whole: outline, list (names) or none",
+        help="files that do not fit whole, or after the stop: outline, list (names) or none",
     )
     flag(out, "--no-condense", "show notebooks, tables, JSON lines and long literals as they are")
     for name, help in _TRANSFORMS.items():
