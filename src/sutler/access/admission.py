@@ -5,8 +5,7 @@ names of a file with hard links. `sutler why PATH --for agent` asks the same obj
 
 What the ignore files say of a path does not depend on whether the path exists: a refusal must not
 reveal which. The walk down reads only ignore files, through descriptors; where the path stops
-existing, the rules read so far go on deciding.
-"""
+existing, the rules read so far go on deciding."""
 
 from __future__ import annotations
 
@@ -35,14 +34,12 @@ T = TypeVar("T")
 
 MOMENT = 0.25
 """Seconds after which the repository, the user's own ignore rules and the folders above are read
-again. Ignore files inside the project are read with every call.
-"""
+again. Ignore files inside the project are read with every call."""
 
 
 class Watched(Generic[T]):
     """A value made of files, made again when one of them has changed: by their state, without
-    reading them. `paths` are those that the value depends on, absent files included.
-    """
+    reading them. `paths` are those that the value depends on, absent files included."""
 
     def __init__(self, paths: Callable[[], Iterable[str]], load: Callable[[], T]) -> None:
         self._find, self._load = paths, load
@@ -67,8 +64,7 @@ _YOUNG = "young"
 
 def _mark(path: str) -> object:
     """The state of a file, which changes with its content. One that changed within the tick of the
-    file system's clock may change again without a trace: it has no mark yet.
-    """
+    file system's clock may change again without a trace: it has no mark yet."""
     try:
         state = fs.stat(path)
     except OSError as error:
@@ -104,8 +100,7 @@ class Admission:
 
     def relpath(self, raw: str) -> RelPath:
         """An argument as a path. The quoted form that listings show is accepted, and decoded
-        once.
-        """
+        once."""
         spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
         path = self._root.relpath(spelt)
         name = quote(path)
@@ -129,8 +124,7 @@ class Admission:
 
     def linked(self, path: RelPath, state: os.stat_result) -> bool:
         """Whether a file with several names has another one that is denied, or one that cannot be
-        known.
-        """
+        known."""
         if state.st_nlink == 1 or not stat.S_ISREG(state.st_mode):
             return False
         names = self._links.of(state)
@@ -138,8 +132,7 @@ class Admission:
 
     def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
         """Those files that the caller may read without being asked, in their order. A scan has
-        applied the ignore files already.
-        """
+        applied the ignore files already."""
         allowed = [entry for entry in entries if self._decide(entry.path).verdict == "allow"]
         linked = frozenset(entry.inode for entry in allowed if entry.links > 1)
         if not linked:
@@ -183,8 +176,7 @@ def _state(root: Root, path: RelPath) -> os.stat_result | None:
 
 class Ground(NamedTuple):
     """Where a root stands: the rules that hold before its own ignore files, and the repository
-    around it.
-    """
+    around it."""
 
     judge: Judge
     node: Node
@@ -199,8 +191,7 @@ def ground(root: Root, rules: ScanRules) -> Ground:
 
 def standing(root: Root, rules: ScanRules, path: RelPath, here: Ground | None = None) -> Standing:
     """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git
-    tracks it.
-    """
+    tracks it."""
     if not path:
         return "open"
     judge, node, ground_here = here or ground(root, rules)
@@ -231,8 +222,7 @@ def standing(root: Root, rules: ScanRules, path: RelPath, here: Ground | None = 
 def _present(fd: int) -> frozenset[str]:
     """Which ignore files a directory holds. Asked by name: a listing could be a hundred thousand
     names long; and not again while nothing in it has changed, which its own time tells unless it is
-    too young to tell.
-    """
+    too young to tell."""
     state = fs.fstat(fd)
     place, changed = (state.st_dev, state.st_ino), state.st_ctime_ns
     cached = _seen.get(place)

@@ -11,8 +11,7 @@ prove no more, since its private half would lie in the same place.
 
 What it claims: tampering is evident with the checkpoints and the key. Rows younger than
 the last checkpoint (at most 128 and those of one call) can be cut off by someone who can write both
-tables of the database. Nothing more.
-"""
+tables of the database. Nothing more."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ _LARGEST_CALL = 1_000  # rows that one transaction appends: a patch has at most 
 
 class Checkpoint(Struct, frozen=True):
     """`head`: the chain had this row as its last. `base`: everything up to this row was archived
-    and removed.
-    """
+    and removed."""
 
     kind: Literal["head", "base"]
     project: str
@@ -52,8 +50,7 @@ class Checkpoint(Struct, frozen=True):
 
 class Verification(Struct, frozen=True):
     """What `verify` found. `bad` is the number of the first row that does not hold, 0 when all
-    do.
-    """
+    do."""
 
     ok: bool
     rows: int
@@ -73,8 +70,7 @@ class Ledger:
 
     def __init__(self, store: Store, directory: str, key: bytes, *, shared: bool = False) -> None:
         """`shared`: other machines append too and sign in files of their own, so a checkpoint may
-        be missing here.
-        """
+        be missing here."""
         self.store = store
         self.directory = directory
         self._path = os.path.join(directory, "checkpoints.jsonl")
@@ -144,8 +140,7 @@ class Ledger:
 
     def check(self) -> None:
         """Hold the newest checkpoint against the store: cheap enough for every start, and it shows
-        a store that was cut, rewritten, or replaced by an older copy.
-        """
+        a store that was cut, rewritten, or replaced by an older copy."""
         newest = self._newest()
         if newest is None:
             return
@@ -165,8 +160,7 @@ class Ledger:
 
     def _newest(self) -> Checkpoint | None:
         """The last checkpoint of this project among the file's last lines, if its signature
-        holds.
-        """
+        holds."""
         try:
             fd = fs.open(self._path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         except FileNotFoundError:
@@ -198,8 +192,7 @@ class Ledger:
 
     def verify(self) -> Verification:
         """Walk the whole chain and hold every checkpoint against it. Never raises for what it
-        finds.
-        """
+        finds."""
         last, rows, signed = (0, GENESIS), 0, 0
         seen: dict[int, str] = {}
         try:
@@ -257,8 +250,7 @@ class Ledger:
 
     def _due(self, newest: int, last: int) -> None:
         """The call that appended a row that was due a checkpoint signed the row before its own
-        first one.
-        """
+        first one."""
         due = last - last % EVERY
         if due <= newest:
             return
@@ -280,8 +272,7 @@ class Ledger:
 
     def rotate(self, keep: int, at: str) -> str:
         """Archive and remove all but the newest `keep` rows; the chain goes on from a signed base.
-        Returns the file.
-        """
+        Returns the file."""
         if keep < 0:
             raise UsageError("a negative number of rows to keep")
         checked = self.verify()

@@ -3,8 +3,7 @@ reasons.
 
 An agent that writes one of these gains power over a person's machine, over the build, or over the
 agent itself. Such a write asks for approval, whatever `writable` says. A row names files or folders
-at any depth, in any spelling; a folder covers everything below it.
-"""
+at any depth, in any spelling; a folder covers everything below it."""
 
 from __future__ import annotations
 

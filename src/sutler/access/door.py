@@ -1,8 +1,7 @@
 """The read side of the door: every tool an agent may call, each one a Call through the gate.
 
 An answer is clean, bounded by the caller's profile, names its version and is marked as
-untrusted data. A tool never looks at what a file says to decide what may happen.
-"""
+untrusted data. A tool never looks at what a file says to decide what may happen."""
 
 from __future__ import annotations
 
@@ -117,8 +116,7 @@ class Door:
 
     def list_files(self, globs: tuple[str, ...] = (), *, cursor: str = "") -> Listing:
         """Files that may be read, sorted; with globs, those that match one. As many as the profile
-        allows at once; a cursor is the path that the last answer ended with.
-        """
+        allows at once; a cursor is the path that the last answer ended with."""
         args = (
             *(("glob", glob) for glob in globs[:CALL_GLOBS]),
             *((("cursor", cursor),) if cursor else ()),
@@ -147,8 +145,7 @@ class Door:
 
     def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
         """Those that policy allows and whose names hold no secret; all names are looked at in one
-        go.
-        """
+        go."""
         allowed = self.admission.readable(entries)
         names = [quote(entry.path) for entry in allowed]
         clean = self.gate.clean("\n".join(names), "").text.split("\n")
@@ -158,8 +155,7 @@ class Door:
 
     def read_file(self, path: str, *, cursor: str = "", since: str = "") -> Reading:
         """A file from its beginning, or from where a cursor left off, as much as the profile allows
-        at once.
-        """
+        at once."""
         bounds = Bounds(self._profile.free_lines, self._profile.max_chars)
         words = ("cursor", cursor), ("since", since)
         args = tuple(word for word in words if word[1])
@@ -196,8 +192,7 @@ class Door:
         self, path: RelPath, page: Page, since: str, end: int | None = None
     ) -> tuple[Reading, Outcome]:
         """A page as an answer; or the word that nothing changed, to a session that received these
-        very lines.
-        """
+        very lines."""
         span = Span(page.first, page.last)
         if (
             since
@@ -223,8 +218,7 @@ class Door:
 
     def _remembered(self, path: RelPath, page: Page, outcome: Outcome) -> Outcome:
         """Keep what may be handed out, so that a later diff can say what changed since. Clean text
-        only: what was redacted is not kept either.
-        """
+        only: what was redacted is not kept either."""
         if not page.whole:
             return outcome
         fact = (
@@ -326,8 +320,7 @@ class Door:
 
     def summarize_file(self, path: str, max_tokens: int) -> str:
         """What a file is and what it holds, inside `max_tokens`. Cached by content, rules and
-        policy.
-        """
+        policy."""
 
         def perform(where: RelPath) -> tuple[str, Outcome]:
             if max_tokens < 1:
@@ -368,8 +361,7 @@ class Door:
 
     def text_of(self, path: RelPath, digest: str) -> str | None:
         """A stored content as clean text: as it was handed out, or from the bytes that a write
-        kept.
-        """
+        kept."""
         text = self.gate.store.fact(digest, "clean", self._clean_key(path))
         if text is not None:
             # A file may have given away since then what was shown as it is.

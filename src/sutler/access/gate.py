@@ -7,8 +7,7 @@ too. If the ledger cannot be written, nothing happens and nothing is handed out.
 A gate that is not strict, as a server may want it, commits the rows of reads, refusals and outcomes
 before the answer, so that they outlive the process, but does not wait for the disk: a power cut may
 take the last reads from the ledger. The intent of a write is on the disk before the first change,
-and the files before the answer; an outcome that a power cut takes is found again by recovery.
-"""
+and the files before the answer; an outcome that a power cut takes is found again by recovery."""
 
 from __future__ import annotations
 
@@ -61,8 +60,7 @@ _SHORT, _TEXTS, _TEXT_SIZE = 1_000, 1_000, 8_000_000  # short text; kept texts, 
 
 class Origin(Struct, frozen=True):
     """The client program as it names itself, and its trace. Both are recorded and decide nothing:
-    identity is the transport's.
-    """
+    identity is the transport's."""
 
     client: str = ""
     trace: str = ""
@@ -118,8 +116,7 @@ class Gate:
 
     def refresh(self) -> None:
         """Take over the policy that holds now: each call is decided by the settings of its time.
-        Approvals are bound to the digest, so that those given under another policy are void.
-        """
+        Approvals are bound to the digest, so that those given under another policy are void."""
         if (epoch := self._epoch()) is not self._cleaned_in:
             with self._lock:
                 self._texts.clear()
@@ -228,16 +225,14 @@ class Gate:
 
     def cleaned(self, fault: SutlerError) -> SutlerError:
         """An error as it may leave: it can quote what the caller sent, and that can be a secret.
-        What a conflict carries beside its words was made of clean text.
-        """
+        What a conflict carries beside its words was made of clean text."""
         return fault.with_text(self.clean(fault.what, "").text)
 
     # consent
 
     def consent(self, call: Call, decision: Decision) -> str:
         """The id of an approval for exactly this call, spent on it; or a refusal that names the
-        pending one.
-        """
+        pending one."""
         by = f"front:{self.caller.id}"
         wanted = self._approval(call, decision)
         approval, state = grants.obtain(self.store, wanted, call.id, self._ask, by, self.clock)

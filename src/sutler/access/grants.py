@@ -4,8 +4,7 @@ An approval is bound to one effect, expires, and is used once. A grant is kept i
 gives it, a later row takes it back.
 A grant is for one caller, session, policy and folder, and for writes that ask by default alone:
 control files, ignored files and the user's own `ask` rules still ask. It ends after some hours,
-when it is revoked, when the policy changes, or when the ledger is rotated.
-"""
+when it is revoked, when the policy changes, or when the ledger is rotated."""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ def obtain(
     store: Store, wanted: Approval, call: str, ask: Ask | None, by: str, clock: Callable[[], float]
 ) -> tuple[Approval, State]:
     """An approval for exactly what is `wanted`, used for `call`; or the one that waits for a
-    person, or that a person declined. With `ask` the person is asked now.
-    """
+    person, or that a person declined. With `ask` the person is asked now."""
     now = stamp(clock())
     for approval in store.approvals("approved"):
         if _covers(approval, wanted, now) and store.use(approval.id, call):
@@ -67,8 +65,7 @@ def obtain(
 
 def answered(store: Store, id: str, consent: Consent, by: str) -> bool | None:
     """Record a person's answer; return whether it is the one that counts. None for a yes of a team
-    member without the right to approve: the approval goes on waiting.
-    """
+    member without the right to approve: the approval goes on waiting."""
     try:
         return store.settle(id, "approved" if consent else "denied", by)
     except DeniedError:

@@ -17,8 +17,7 @@ _CHUNK = 1 << 20
 
 def digest_of(fd: int, state: os.stat_result) -> str:
     """The content's digest, or for very large files one of the file's state: it changes whenever
-    the state does.
-    """
+    the state does."""
     if state.st_size > HASHED:
         marks = (
             f"{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
@@ -56,8 +55,7 @@ def offset_of(fd: int, size: int, line: int) -> int | None:
 
 def _next_data(fd: int, at: int) -> int:
     """Where the next byte that is really stored lies: a hole holds no line ends, and may be a
-    terabyte long.
-    """
+    terabyte long."""
     try:
         return os.lseek(fd, at, os.SEEK_DATA)
     except OSError as error:
@@ -77,8 +75,7 @@ def read_at(fd: int, start: int, length: int, size: int) -> bytes:
 def sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list[str], bool]:
     """The clean lines from byte `start` of a window that may be shown, and whether the only one is
     a mere beginning. Unless the file ends here too, the last margin only served to recognise what
-    begins before it.
-    """
+    begins before it."""
     skip = window.count(b"\n", 0, start)
     lines = lines_of(text)
     if ends:

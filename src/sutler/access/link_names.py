@@ -4,8 +4,7 @@ holds.
 A walk of the whole tree finds them, which is too much for each read of such a file. The kernel says
 whether the table still holds for one file: its link count and its time of change move with every
 link and unlink, and each of its names must still lead to it. A name outside the root cannot be
-looked at; then the table holds for a moment only.
-"""
+looked at; then the table holds for a moment only."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A file up to `WHOLE` bytes is read, redacted and only then sliced, so that no range can cut a secret
 in half. A larger one is never held: its lines are found by counting newlines in a stream, and the
 wanted region is redacted with a margin on both sides that is longer than any key block. Lines end
-at `\\n` alone and keep what stands before it.
-"""
+at `\\n` alone and keep what stands before it."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ Linked = Callable[[RelPath, os.stat_result], bool]
 
 class Page(Struct, frozen=True):
     """Some lines of one version of a file. `total` is None if the end was not reached; `whole`
-    is the complete clean text, for small files only; `notes` say what a reader should know.
-    """
+    is the complete clean text, for small files only; `notes` say what a reader should know."""
 
     text: str
     first: int
@@ -68,8 +66,7 @@ class Bounds(Struct, frozen=True):
 
 def place_of(cursor: str) -> tuple[int, str]:
     """A cursor as the line to go on from and the version it was given for; no cursor is the
-    beginning of any.
-    """
+    beginning of any."""
     if not cursor:
         return 1, ""
     match = _CURSOR.fullmatch(cursor)
@@ -263,8 +260,7 @@ class Pages:
 def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tuple[str, ...]:
     """A large file takes a while to read, and a log may have got more lines meanwhile, which
     changes nothing of the answer. Any other change means that the lines may belong to another
-    version than the one named.
-    """
+    version than the one named."""
     if mark(before) == mark(after):
         return ()
     if after.st_size <= before.st_size:
@@ -315,8 +311,7 @@ def _fill(
     lines: Sequence[str], first: int, last: int | None, bounds: Bounds
 ) -> tuple[str, int, bool]:
     """As many of the wanted lines as the bounds hold: text, last line shown, whether a bound
-    stopped it.
-    """
+    stopped it."""
     wanted = lines[first - 1 : last]
     if len(wanted) <= bounds.lines and len(text := "".join(wanted)) <= bounds.chars:
         return text, first + len(wanted) - 1, False

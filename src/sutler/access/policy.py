@@ -8,8 +8,7 @@
 
 Every rule that applies speaks, the strictest voice wins, and so the order of rules cannot matter. A
 denial matches in every spelling of a path, an allowance only as spelt. Whatever goes wrong in here
-is a denial.
-"""
+is a denial."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ class PolicyRule(Struct, frozen=True):
 
 class Rules(Struct, frozen=True):
     """A whole policy. The digest of this value is the policy version that approvals are bound
-    to.
-    """
+    to."""
 
     rules: tuple[PolicyRule, ...] = ()
     read: Verdict = "allow"
@@ -76,8 +74,7 @@ class Rules(Struct, frozen=True):
 
 def narrow(base: Rules, project: Rules) -> Rules:
     """A project's own config joined to the user's: it can close, and its allowances are not even
-    kept.
-    """
+    kept."""
     stricter = tuple(rule for rule in project.rules if rule.verdict != "allow")
     return Rules(
         rules=(*base.rules, *stricter),
@@ -187,8 +184,7 @@ def _names(path: str) -> tuple[str, ...]:
 @lru_cache(maxsize=16_384)
 def credential(path: str, allow: tuple[str, ...] = (), strict: bool = False) -> str:
     """The pattern by which a path is a credential in any spelling, or nothing. Whether the path
-    exists makes no difference.
-    """
+    exists makes no difference."""
     spellings = dict.fromkeys((path, path.casefold(), fold(path)))
     rules = (credential_rule(spelling, strict=strict) for spelling in spellings)
     rule = next((rule for rule in rules if rule is not None), None)
@@ -200,8 +196,7 @@ def credential(path: str, allow: tuple[str, ...] = (), strict: bool = False) -> 
 @lru_cache(maxsize=16_384)
 def control(path: str) -> str:
     """The pattern by which a path is a control file or version control's own, or nothing; the
-    latter first.
-    """
+    latter first."""
     globs = [glob for name in _names(path) if (glob := _CONTROL.find(name))]
     globs += [glob for name in (path.casefold(), fold(path)) if (glob := _FILES.find(_last(name)))]
     return min(globs, key=lambda glob: glob not in INTERNAL, default="")

@@ -1,6 +1,5 @@
 """The registry: what is known of every file without opening it again, and the documents a session
-begins with.
-"""
+begins with."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ class Opening(Struct, frozen=True):
 
 def refresh(door: Door) -> tuple[tuple[RegistryRow, ...], int]:
     """Bring the registry up to date with the tree: all rows, and how many had changed. Only changed
-    files are read.
-    """
+    files are read."""
     store = door.gate.store
     rows_before = {row.path: row for row in store.registry()}
     entries = door.readable(door.snapshot().entries)
@@ -85,8 +83,7 @@ def _row(reader: Reader, entry: FileEntry, allow: tuple[str, ...]) -> RegistryRo
 
 def opening(door: Door, tools: tuple[str, ...] = ()) -> Opening:
     """Refresh the registry and excerpt the entry documents, each read through the gate like any
-    other.
-    """
+    other."""
     rows, changed = refresh(door)
     present = {row.path for row in rows}
     documents: list[Reading] = []

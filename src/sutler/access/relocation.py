@@ -2,8 +2,7 @@
 
 A moved store keeps its rows and a mark that names where it went; opening it is refused, because a
 ledger that is continued in two places is no chain. The chain goes on in the target with a row about
-the move.
-"""
+the move."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 character.
 
 A file is cleaned only if its raw text matches; what counts is whether its clean text matches.
-Regular expressions run on RE2, which is linear in the text whatever the pattern.
-"""
+Regular expressions run on RE2, which is linear in the text whatever the pattern."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ MAX_SEARCHED = 256 << 20
 
 class Hit(Struct, frozen=True, gc=False, omit_defaults=True):
     """A matching line with its context; `first` is the number of the first line shown, `line` of
-    the match. `queries` names those that match, if several were asked.
-    """
+    the match. `queries` names those that match, if several were asked."""
 
     path: str
     line: int
@@ -44,8 +42,7 @@ class Hit(Struct, frozen=True, gc=False, omit_defaults=True):
 
 class Found(Struct, frozen=True):
     """What a search found and what it passed over. `stopped` names the bound that ended it, if one
-    did.
-    """
+    did."""
 
     hits: tuple[Hit, ...]
     files: int

@@ -1,6 +1,5 @@
 """What a session has seen and done, as a fold over its audit rows: there is nothing else to keep in
-step.
-"""
+step."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ from sutler.store.records import AuditEntry
 
 class Buffer(Struct, frozen=True):
     """A file as a session knows it: the newest version it received and the lines of it, in order
-    and joined.
-    """
+    and joined."""
 
     path: str
     version: str
@@ -105,8 +103,7 @@ def _seen(buffer: Buffer | None, entry: AuditEntry) -> Buffer:
 
 def received(entries: Iterable[AuditEntry], version: str, span: Span) -> bool:
     """Did this session get these very lines of this very version? Only then may it hear
-    "unchanged".
-    """
+    "unchanged"."""
     spans = join_spans(
         Span(entry.first, entry.last)
         for entry in entries
@@ -121,8 +118,7 @@ def received(entries: Iterable[AuditEntry], version: str, span: Span) -> bool:
 
 def stale(session: Session, current: Callable[[str], str]) -> tuple[Buffer, ...]:
     """Buffers whose file was changed by others (`current` gives a path's version now, empty when it
-    is gone). An edit that the session made on what it had read is no news to it.
-    """
+    is gone). An edit that the session made on what it had read is no news to it."""
     return tuple(
         buffer for buffer in session.buffers if current(buffer.path) != _expected(session, buffer)
     )

@@ -19,8 +19,7 @@ Progress = Callable[[int, int], None]
 class Aside(Protocol):
     """Runs long work that touches no store; a server does other things meanwhile. With `fork` it
     may run in another process: the result is of type `kind`, which can travel. The progress
-    callback raises if the call was cancelled.
-    """
+    callback raises if the call was cancelled."""
 
     def __call__(self, work: Callable[[Progress], T], kind: type[T], *, fork: bool = True) -> T: ...
 
@@ -32,8 +31,7 @@ def run_here(work: Callable[[Progress], T], kind: type[T], *, fork: bool = True)
 class Setup(Struct, frozen=True):
     """What a door needs besides a root and a gate: how to scan, how to count tokens, the version of
     the redaction rules, which is part of every cache key, and who settles a conflict (path, base,
-    ours, theirs).
-    """
+    ours, theirs)."""
 
     scan: ScanRules
     count: Callable[[str], int]

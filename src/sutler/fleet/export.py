@@ -2,8 +2,7 @@
 
 The folder looks like a work tree: an index lists all files as tracked, so that the rules of a
 project decide as they do in a checkout. A sketch has the names and sizes of all files, and the
-contents only of those that rules are read from.
-"""
+contents only of those that rules are read from."""
 
 from __future__ import annotations
 

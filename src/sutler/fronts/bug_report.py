@@ -2,8 +2,7 @@
 
 A traceback in a terminal shows host paths and values, and does not say what to do. The report holds
 what a developer needs: command, version, platform and traceback. It passes the redactor, names
-modules instead of files, and replaces absolute paths, so that it can be sent as it is.
-"""
+modules instead of files, and replaces absolute paths, so that it can be sent as it is."""
 
 from __future__ import annotations
 
@@ -161,8 +160,7 @@ def _current_folder() -> str:
 
 def _write(text: str, environ: Mapping[str, str]) -> str:
     """The file's name, or an empty string where no state can be kept. The same report is one
-    file.
-    """
+    file."""
     try:
         from sutler.store import home
         from sutler.store.state import private_dir, private_file

@@ -1,6 +1,5 @@
 """What a project's past says: which files earlier commits like this task touched, which change
-often or together.
-"""
+often or together."""
 
 from __future__ import annotations
 

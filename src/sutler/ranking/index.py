@@ -6,8 +6,7 @@ these lists once. After an edit the old segment stays: the changed files go into
 and the documents they replace are dead. Every figure a ranking uses (document frequency, average
 length) is counted over the living, so a ranking does not depend on the history of an index.
 
-Words of a path are words of their own, spelled with a leading slash, and so are their terms.
-"""
+Words of a path are words of their own, spelled with a leading slash, and so are their terms."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Each record has its length, its checksum and its key; a damaged record counts as absent. Records are
 only added, so that two runs may write at once; a log that grows over its limit starts anew with
-what the present query needs.
-"""
+what the present query needs."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ LIMIT = 48_000_000
 """Bytes of a log. All of it is read for a query, and of it only the records in use are checked."""
 SEPARATE_ABOVE = 48
 """From this many files on, parsing goes to worker processes: faster, and a parser that crashes does
-not end the run.
-"""
+not end the run."""
 CHUNK = 12
 _LENGTH, _CHECK, _KEY = 4, 4, 16  # bytes
 

@@ -2,8 +2,7 @@
 
 A file is looked at again only when its size, time or inode changed. Because words come from clean
 text, nothing secret is ever in the cache. A cache that is damaged, old or foreign is ignored and
-built anew.
-"""
+built anew."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ VERSION = 5
 _CHECK = 4  # bytes of a checksum
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was looked at may change again within one tick of the
-clock: not trusted.
-"""
+clock: not trusted."""
 HELD = 64_000_000
 """Bytes of files that are held from the look at them until they are indexed; others are read again.
 """

@@ -2,8 +2,7 @@
 names, by a definition in the task's words; and the files that share the name of a best one.
 
 `no-unused-labels`, `NoUnusedLabels` and `no_unused_labels.js` are one name; `mod.rs`, `index.ts`
-and `__init__.py` have the name of their folder.
-"""
+and `__init__.py` have the name of their folder."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 prose.
 
 A task is an issue, a goal, acceptance criteria or a stack trace, in any mix; each zone's words
-weigh differently.
-"""
+weigh differently."""
 
 from __future__ import annotations
 

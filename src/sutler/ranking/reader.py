@@ -1,8 +1,7 @@
 """An index as a query reads it: postings of terms over all files, facts of the few that are parsed.
 
 Facts are asked for by document and are the same whether they were kept or extracted just now, so
-that an answer never depends on what earlier queries left in a cache.
-"""
+that an answer never depends on what earlier queries left in a cache."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@ lines it covers.
 
 A function that holds many of a task's rare words together says more than a long file that holds
 them far apart, so the best region of a file is a signal of the ranking, and all of them decide what
-an excerpt shows.
-"""
+an excerpt shows."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 languages, hunks of a diff; and suffix matching of paths, dotted names and imports over a project.
 
 Every repetition of the patterns is bounded or cannot be entered twice at the same place: a task is
-untrusted text.
-"""
+untrusted text."""
 
 from __future__ import annotations
 

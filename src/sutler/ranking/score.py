@@ -1,6 +1,5 @@
 """All signals of a query, scaled, weighted, multiplied by the class prior, ordered and
-explained.
-"""
+explained."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 Signals are scaled to [0, 1] per query, multiplied by these weights and summed; the sum is
 multiplied by the prior of the file's class. Tuned on the `tune` instances of the selection bench
 alone. Setting a weight to 0 switches the ingredient off, which is how the bench measures what each
-is worth.
-"""
+is worth."""
 
 from __future__ import annotations
 

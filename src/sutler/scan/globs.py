@@ -179,8 +179,7 @@ def expand_braces(glob: str) -> list[str]:
 
 def separated(text: str) -> list[str]:
     """The globs of one word, as other packers write them: separated by commas outside braces. A
-    comma of a name is written `\\,`.
-    """
+    comma of a name is written `\\,`."""
     outer = f"{{{text}}}"
     span = _first_list(outer)
     if span is None or span[0]:

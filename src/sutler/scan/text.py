@@ -75,8 +75,7 @@ def encode(text: str, encoding: str = "utf-8") -> bytes:
 
 def split_lines(text: str) -> list[str]:
     """Lines, split on `\\n` alone; a `\\r` stays with its line, and form feeds and their kin are
-    plain text.
-    """
+    plain text."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()

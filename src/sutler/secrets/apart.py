@@ -2,8 +2,7 @@
 of settings, in the columns of a table.
 
 A plain word is never taken here: the further a name is from its value, the more the value itself
-must say.
-"""
+must say."""
 
 from __future__ import annotations
 
@@ -232,8 +231,7 @@ def _tuples(text: str, at: int, wanted: dict[int, str]) -> Iterator[Candidate]:
 
 def read_call(at: Stretch) -> Iterator[Candidate]:
     """A literal key or password as the argument of a call: `createHmac("sha256", V)`,
-    `login("admin", V)`.
-    """
+    `login("admin", V)`."""
     for match in heads(grammar.CALL, at, at.start):
         stop = closing(at.text, match["open"], match.end(), at.end)
         if stop > 0:

@@ -4,8 +4,7 @@ credentials.
 A block is replaced line by line, so that it keeps its number of lines. The first and last line stay
 recognisable; every line between them becomes a marker. A block may stand in a diff, a comment or a
 string literal: what comes before the key material on each line is kept. Without an end line a block
-ends at the first line that is no longer key material.
-"""
+ends at the first line that is no longer key material."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ _NEAR = 400  # key material starts this close to the begin line's end
 
 def read(text: str, start: int, limit: int, end: int) -> Iterator[tuple[int, int]]:
     """Spans to replace for every block that begins in [start, limit) of a line that ends at `end`;
-    none crosses a line.
-    """
+    none crosses a line."""
     last = None
     for begin in _BEGIN.finditer(text, start, limit):
         if begin["putty"]:
@@ -72,8 +70,7 @@ def _open_block(text: str, at: int, end: int, skip: int) -> Iterator[tuple[int, 
 
 def _body(text: str, at: int, skip: int = 0) -> list[tuple[int, int]]:
     """The spans of key material from `at` on: up to the end line, or up to the first line that is
-    none.
-    """
+    none."""
     spans: list[tuple[int, int]] = []
     short: list[tuple[int, int]] = []
     strangers = 0

@@ -1,6 +1,5 @@
 """Formats that carry a checksum: a value that passes is certain, one that fails was perhaps made
-up, and still goes.
-"""
+up, and still goes."""
 
 from __future__ import annotations
 
@@ -30,16 +29,14 @@ def base62(number: int, width: int) -> str:
 
 def _crc_base62(value: str) -> bool:
     """GitHub and npm: the last six characters are the CRC-32 of those before, after the prefix, in
-    base 62.
-    """
+    base 62."""
     body = value.partition("_")[2]
     return base62(crc32(body[:-6].encode()), 6) == body[-6:]
 
 
 def _crc_hex(value: str) -> bool:
     """Grafana: the last eight hex digits are the CRC-32 of what comes before the last
-    underscore.
-    """
+    underscore."""
     body, _, check = value.rpartition("_")
     return f"{crc32(body.encode()):08x}" in (check.lower(), bytes.fromhex(check)[::-1].hex())
 

@@ -1,8 +1,7 @@
 """One redaction policy for everything that leaves: files, goals, names, rules and messages.
 
 The multi-pattern database comes with the program for the usual machine; elsewhere it is compiled
-once and then read from the cache.
-"""
+once and then read from the cache."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ COMPILE_ABOVE = 400_000
 
 def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
     """The fast engine when its database is at hand or worth making; the plain one gives the same
-    answers.
-    """
+    answers."""
     from sutler.secrets.engines import hyperscan_engine, stdlib_engine
 
     ready = _ready(MACHINE)
@@ -76,8 +74,7 @@ def _any_kept(environ: Mapping[str, str]) -> bool:
 @lru_cache(maxsize=1)
 def _loaded(name: str, sight: home.Sight) -> Engine:
     """The engine of a kept database: loaded once for as long as its file stays as it is, for a
-    process that answers call after call.
-    """
+    process that answers call after call."""
     from sutler.secrets.engines import hyperscan_engine
 
     return hyperscan_engine(home.read_kept(os.path.join(sight.folder, name)))
@@ -106,8 +103,7 @@ def _name() -> str:
 
 def redactor_mark() -> str:
     """Names the redactor as it is now: what an older one found out, or left behind, must not be
-    relied on.
-    """
+    relied on."""
     from sutler.secrets.format_table import __file__ as table
     from sutler.secrets.format_table import rules_digest
 
@@ -134,16 +130,14 @@ def _processor() -> str:
 
 class Clean(Protocol):
     """Redacts a whole text that came from `path`; `raw` is the text in UTF-8 where a caller has it
-    already.
-    """
+    already."""
 
     def __call__(self, text: str, path: str, raw: bytes = b"") -> CleanText: ...
 
 
 PER_FILE = 1_000
 """What one more text, be it a name, costs the plain engine, in bytes of text: many tiny files are
-much work.
-"""
+much work."""
 
 SECRET_NAME = Rule("secrets", "its name holds a secret")
 
@@ -162,8 +156,7 @@ def cleaner(
     packed: bool = False,
 ) -> Clean:
     """The redactor for texts of `size` bytes in all: hidden characters made visible, secrets
-    replaced. Texts that come from a pack are `packed`: they hold ordinals already.
-    """
+    replaced. Texts that come from a pack are `packed`: they hold ordinals already."""
     if not settings.flag("redact"):
         return as_it_is
     from sutler.secrets.hidden import visible
@@ -189,8 +182,7 @@ class Numbering:
     """Ordinals of the secrets of one pack: counted for each rule in the order of first appearance.
 
     A value has one number and one rule in the whole pack, those of its first appearance. Only the
-    equality of tags counts, so the installation's key has no influence on the result.
-    """
+    equality of tags counts, so the installation's key has no influence on the result."""
 
     __slots__ = ("_counts", "_markers")
 
@@ -228,8 +220,7 @@ class Numbering:
 
 def numbered(clean: Clean, numbering: Numbering | None = None) -> Clean:
     """A cleaner whose texts carry ordinals and not tags: those of `numbering`, or each text's
-    own.
-    """
+    own."""
     if clean is as_it_is:
         return clean
 
@@ -287,8 +278,7 @@ def told_all(body: object) -> Any:
 
 def masked(snapshot: Snapshot, clean: Clean) -> Snapshot:
     """The snapshot with no secret in any name: a file whose path holds one stays out, under its
-    masked name.
-    """
+    masked name."""
     if clean is as_it_is:
         return snapshot
     names = [entry.path for entry in snapshot.entries]
@@ -341,8 +331,7 @@ def _masked_exclusion(item: Excluded, rewritten: Mapping[str, str]) -> Excluded:
 
 def _changed(texts: Iterable[str], clean: Clean) -> dict[str, str]:
     """Which of these one-line texts hold a secret, and what remains of them. All are looked at in
-    one go.
-    """
+    one go."""
     lines = [text.replace("\n", " ").replace("\r", " ") for text in texts]
     looked_at = clean("\n".join(lines).encode("utf-8", "replace").decode(), "")
     if not looked_at.findings:

@@ -1,8 +1,7 @@
 """One level of decoding: a secret in base64, percent-encoding or \\u escapes is still a secret.
 
 A run that decodes to readable text is searched like any other text; when that finds something, the
-whole run goes.
-"""
+whole run goes."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
 
 def base64_runs(text: str, raw: bytes) -> Iterator[tuple[int, int, str]]:
     """(start, end, decoded) of every long run of base64 letters that decodes to readable text;
-    `raw` is UTF-8.
-    """
+    `raw` is UTF-8."""
     for at, stop in _runs(raw):
         decoded = _from_base64(raw[at:stop])
         if decoded:
@@ -62,8 +60,7 @@ def _runs(raw: bytes) -> Iterator[tuple[int, int]]:
 
 def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:
     """(start, end, decoded) of the run that a trigger of this kind (escapes, percent) ended in at
-    `end`.
-    """
+    `end`."""
     pattern, decode = (
         (_ESCAPED, _from_escapes),
         (_PERCENT, _from_percent),

@@ -11,8 +11,7 @@ at once. The patterns themselves take half a second to compile, most of it for c
 and for what may stand between a name and its value. A probe decides nothing, so it may match too
 much: what it points at is read with the pattern itself. Two things must hold. A text in which a
 format matches has a probe of it; and every head of a construct has the end of a probe within it or
-what it looks ahead to.
-"""
+what it looks ahead to."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ BASE = 100_000
 
 _SURE = 3
 """A word of this many characters is as good as the pattern, save the few that are all over source
-code.
-"""
+code."""
 _EVERYWHERE = frozenset(
     (
         "live_",
@@ -80,8 +78,7 @@ def probes() -> tuple[Probe, ...]:
 @cache
 def probes_digest() -> str:
     """Digest of the expressions themselves, so that it changes with any table they are made
-    from.
-    """
+    from."""
     return sha256(
         "\n".join(f"{number} {source}" for number, source in probes()).encode()
     ).hexdigest()[:16]
@@ -107,8 +104,7 @@ def _capped(match: re.Match[str]) -> str:
 def widened(source: str) -> str:
     """A necessary condition in hyperscan's terms: no names, no possessive marks, no costly upper
     bounds; what a head only looks at beyond its end is part of the match, since hyperscan drops
-    what it cannot look ahead to.
-    """
+    what it cannot look ahead to."""
     source = re.sub(r"\(\?=([^()]*)\)$", r"(?:\1)", source)
     source = re.sub(r"\(\?P<\w+>", "(?:", source).replace("}+", "}")
     source = re.sub(r"\{0,(?:\d\d+|[89])\}", "*", source)
@@ -184,8 +180,7 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
 
 class Sightings(NamedTuple):
     """`formats`: numbers of formats that may match, each with offsets on the lines where (none:
-    anywhere); `triggers`: (trigger number, end offset) in order.
-    """
+    anywhere); `triggers`: (trigger number, end offset) in order."""
 
     formats: Mapping[int, Sequence[int]] = {}
     triggers: tuple[tuple[int, int], ...] = ()
@@ -211,8 +206,7 @@ def stdlib_engine() -> Engine:
 
 def compile_database() -> bytes:
     """The hyperscan database of every probe, serialised. Valid for this CPU and hyperscan
-    version.
-    """
+    version."""
     import hyperscan
 
     plain, either_case = hyperscan.HS_FLAG_PREFILTER, hyperscan.HS_FLAG_CASELESS
@@ -229,8 +223,7 @@ def compile_database() -> bytes:
 
 READY_MADE = "probes.hs"
 """Beside this module: a line that names machine, hyperscan and probes, then the database,
-deflated.
-"""
+deflated."""
 
 
 def ready_made(machine: str) -> bytes:
@@ -239,8 +232,7 @@ def ready_made(machine: str) -> bytes:
 
     A database of older probes would miss a format added since. The processor does not matter: this
     hyperscan uses only what every x86-64 has, and refuses a database that needs more.
-    `tests/databases.py` makes the file.
-    """
+    `tests/databases.py` makes the file."""
     made_for, _, packed = beside(READY_MADE).partition(b"\n")
     return decompress(packed) if made_for == maker(machine) else b""
 
@@ -255,8 +247,7 @@ def maker(machine: str) -> bytes:
 def hyperscan_engine(database: bytes) -> Engine:
     """An engine over a serialised database; safe to share between threads (each gets its own
     scratch space). Fails at once, and not at the first text, when the database is not for this
-    machine: then compile it again.
-    """
+    machine: then compile it again."""
     import hyperscan
 
     local = threading.local()

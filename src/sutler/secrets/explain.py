@@ -122,8 +122,7 @@ def _against(value: str) -> Iterator[str]:
 
 class Listed(Struct, frozen=True, omit_defaults=True):
     """One row of `sutler secrets`: where, which rule, how sure, and the tag that an allow-list
-    takes.
-    """
+    takes."""
 
     path: str
     line: int

@@ -1,7 +1,6 @@
 """The tables of credentials: formats by their shape, and files whose name says that they hold one.
 
-Formats are loaded from `formats.tsv`; each pattern is compiled when it is first needed.
-"""
+Formats are loaded from `formats.tsv`; each pattern is compiled when it is first needed."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ _SHORT_HEAD = "eyJ[\\w-]{8,400}"
 
 class Format(NamedTuple):
     """One credential format: `core` is what both engines search, `words` gate it in the stdlib
-    engine.
-    """
+    engine."""
 
     name: str
     words: tuple[str, ...]
@@ -65,8 +63,7 @@ def parse_table(text: str) -> tuple[Format, ...]:
 @cache
 def pattern(core: str) -> re.Pattern[str]:
     """The core with its boundaries. The left one stands behind the literal prefix, so that `re` can
-    still skip to it; without it a run of prefixes would be read again from each of them.
-    """
+    still skip to it; without it a run of prefixes would be read again from each of them."""
     prefix = _PREFIX.match(core)
     width = len(prefix.group()) if prefix else 0
     before = "[\\w-]" if _LONG.search(core) and not core.startswith(_SHORT_HEAD) else "[A-Za-z0-9]"
@@ -82,8 +79,7 @@ def pattern(core: str) -> re.Pattern[str]:
 @cache
 def rules_digest() -> str:
     """Changes whenever the table does: part of the key under which a compiled database is
-    cached.
-    """
+    cached."""
     return sha256((_source() + _read("words.txt")).encode()).hexdigest()[:16]
 
 
@@ -146,8 +142,7 @@ _FORMATS = parse_table(_source())
 
 class FileRule(NamedTuple):
     """Files whose lower-case path matches `path` hold a secret wherever `value` matches; group `v`
-    is the secret.
-    """
+    is the secret."""
 
     name: str
     path: str

@@ -4,8 +4,7 @@ SQL, markup.
 One pattern per construct, its head: from the name up to where the value starts. Heads are searched
 in lower-cased text, by the engines over whole files (there they are the triggers) and by `readers`
 on the stretch that triggered. Every repetition is bounded and every branch begins with a letter of
-its own, so they are linear and `re` can skip ahead.
-"""
+its own, so they are linear and `re` can skip ahead."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Values that stand where a secret could and are none: codecs, algorithms, patterns, positions,
-names, documented examples.
-"""
+names, documented examples."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ def is_address(value: str) -> bool:
 
 def is_compound_name(value: str) -> bool:
     """Letters of several words, one of them about secrets, as names in code are:
-    `challengePassword`, `password_field`, `PGPASSWORD`.
-    """
+    `challengePassword`, `password_field`, `PGPASSWORD`."""
     return (
         _IDENTIFIER.fullmatch(value) is not None
         and (_HUMP.search(value) is not None or (value.isupper() and len(value) > len("password")))

@@ -4,8 +4,7 @@ unseen.
 Unicode tags, zero-width and bidi characters, control characters (ESC and with it ANSI and OSC
 sequences), stray variation selectors and fillers become `⟨U+E0069⟩` and are counted. What people
 write stays: emoji with joiners and selectors, flags, CJK with its selectors, joiners in Arabic,
-Persian, Hebrew and Indic text.
-"""
+Persian, Hebrew and Indic text."""
 
 from __future__ import annotations
 
@@ -25,16 +24,14 @@ _BY_LEADING_BYTE = {
     0xF3: rb"\xf3\xa0",
 }
 """The suspects again, in UTF-8 and sorted by their first byte: a search for one byte is several
-times faster.
-"""
+times faster."""
 _HARMLESS = bytes(set(range(256)) - {*range(9), 0x0B, *range(0x0E, 0x20), 0x7F, *_BY_LEADING_BYTE})
 """Bytes that in UTF-8 begin no suspect and are none."""
 
 
 class Visible(Struct, frozen=True):
     """A text without hidden characters, and how many were made visible, by kind, in alphabetical
-    order.
-    """
+    order."""
 
     text: str
     counts: tuple[tuple[str, int], ...] = ()
@@ -61,8 +58,7 @@ _SELECTABLE = "[0-9#*\u2100-\u2bff\u3000-\u303f]"
 
 def visible(text: str, raw: bytes = b"") -> Visible:
     """`text` with every hidden character spelled out. Text that has none is returned as it is.
-    `raw` is the text in UTF-8 where the caller has it already.
-    """
+    `raw` is the text in UTF-8 where the caller has it already."""
     if not _may_hide(text, raw):
         return Visible(text)
     counts: dict[str, int] = {}
@@ -82,8 +78,7 @@ def visible(text: str, raw: bytes = b"") -> Visible:
 
 def _may_hide(text: str, raw: bytes = b"") -> bool:
     """Whether a suspect is there. Most text is cleared by its bytes alone, ten times faster than by
-    a pattern.
-    """
+    a pattern."""
     raw = raw or text.encode("utf-8", "surrogatepass")
     for byte in sorted(set(raw.translate(None, _HARMLESS))):
         if byte not in _BY_LEADING_BYTE or re.search(_BY_LEADING_BYTE[byte], raw):

@@ -2,8 +2,7 @@
 
 `"ghs_36DS" + "Dm5p"`, literals side by side or on following lines, a backslash at the end of a
 line, a literal inside a template. The parts are joined, the result is searched like any other text,
-and what is found there is replaced in each part.
-"""
+and what is found there is replaced in each part."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ _BEFORE_FIRST = re.compile(
 
 class Joined(NamedTuple):
     """A text in which the parts of a literal stand together, and where each part came from:
-    (start in the joined text, start in the file, length).
-    """
+    (start in the joined text, start in the file, length)."""
 
     text: str
     parts: tuple[tuple[int, int, int], ...]
@@ -58,8 +56,7 @@ class Joined(NamedTuple):
 def joined_at(text: str, after: int, end: int) -> tuple[Joined | None, int]:
     """The literal whose first seam is the one that a trigger ended behind at `end`, read from the
     line before it; and how far it goes. Nothing before `after` is a seam. None if nothing is
-    joined.
-    """
+    joined."""
     if not _DIGIT.search(text, max(0, end - 60), end + 40):
         return None, end
     seam = _seam_before(text, max(after, end - _LONGEST_SEAM, 0), end)

@@ -7,8 +7,7 @@ brings along (T42) is not taken for one of ours. The tools for agents, the cache
 tags.
 
 A pack must be the same on every machine, so `cleaner.Numbering` rewrites tags to ordinals when a
-text enters a pack: `[REDACTED:rule:1]`.
-"""
+text enters a pack: `[REDACTED:rule:1]`."""
 
 from __future__ import annotations
 
@@ -60,8 +59,7 @@ def own_spans(text: str, key: bytes, packed: bool = False) -> list[tuple[int, in
 
 def set_apart(text: str, key: bytes, packed: bool = False) -> tuple[str, list[int]]:
     """Rewrite look-alikes (marker-shaped text whose check fails) so that no reader takes them for
-    ours; and return their lines.
-    """
+    ours; and return their lines."""
     if LOOKS_LIKE not in text:
         return text, []
     fakes = [match.start() for match in MARKER.finditer(text) if not is_ours(match, key, packed)]
@@ -86,8 +84,7 @@ def markers_in(text: str) -> tuple[str, ...]:
 
 def shows(packed: str, raw: str, clean: str) -> bool:
     """Whether a packed text is this file: every line as it is or as it is redacted alone, but for
-    markers, which may stand for a secret that another file gave away.
-    """
+    markers, which may stand for a secret that another file gave away."""
     lines = packed.split("\n"), raw.split("\n"), clean.split("\n")
     if len({len(part) for part in lines}) > 1:
         return False

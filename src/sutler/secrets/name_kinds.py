@@ -64,8 +64,7 @@ def _says_password(parts: list[str]) -> bool:
 @lru_cache(maxsize=4096)
 def is_setter(name: str) -> bool:
     """In `name(value)` and `"name", value` the name must end in what it holds: set_password,
-    setApiKey, SECRET_KEY.
-    """
+    setApiKey, SECRET_KEY."""
     parts = [word.lower() for word in WORD.findall(name) if not word.isdigit()]
     while len(parts) > 1 and parts[-1] in ("new", "of", "from", "create"):
         parts.pop()

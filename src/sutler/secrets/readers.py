@@ -1,8 +1,7 @@
 """Readers: from a triggered line to candidates, each the span of a value with the name it stands
 under.
 
-What a candidate is worth is decided in `verdict`, not here.
-"""
+What a candidate is worth is decided in `verdict`, not here."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ How = Literal[
 
 class Candidate(NamedTuple):
     """A value at [start, end) in the text, the name it stands under, and the construct that says
-    so.
-    """
+    so."""
 
     start: int
     end: int
@@ -46,8 +44,7 @@ class Candidate(NamedTuple):
 
 class Stretch(NamedTuple):
     """Where to read: heads in [start, limit), values up to `end`, the end of the line. `low` is the
-    text in lower case.
-    """
+    text in lower case."""
 
     text: str
     low: str
@@ -175,8 +172,7 @@ def _how(separator: str) -> How:
 def _in_list(at: Stretch, how: How, wrap: str, after: int) -> How:
     """A plain word is a value's name or kind where others follow in a call, in any list, and
     where something is looked up: `set_password("service", user, …)`, `password: ["required", …]`,
-    `pass = require("pass")`.
-    """
+    `pass = require("pass")`."""
     if how not in ("quoted", "call"):
         return how
     in_call = how == "call" or "(" in wrap
@@ -217,8 +213,7 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
 
 def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:
     """Whether words go on after the value, or `pass:` ends a phrase: there a plain word is a
-    word.
-    """
+    word."""
     if not head[0].endswith("=") and _MORE_WORDS.match(at.text, stop, at.end):
         return True
     before = at.text[max(0, head.start() - 2) : head.start()]
@@ -309,8 +304,7 @@ def _read_element(at: Stretch) -> Iterator[Candidate]:
 
 def _read_pair(at: Stretch) -> Iterator[Candidate]:
     """`name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML lists of
-    settings.
-    """
+    settings."""
     for match in heads(grammar.PAIR, at, at.start):
         rest = _PAIR_REST.match(at.text, match.end())
         if rest is None:
@@ -330,8 +324,7 @@ def _read_pair(at: Stretch) -> Iterator[Candidate]:
 
 def _read_spaced(at: Stretch) -> Iterator[Candidate]:
     """`ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank between
-    them.
-    """
+    them."""
     for match in heads(grammar.SPACED, at, at.start):
         value = _FLAG_VALUE.match(at.text, match.end(), at.end)
         start, stop = match.span("name")

@@ -36,8 +36,7 @@ _READERS = (*readers.READERS, *apart.READERS)
 
 class Allow(Struct, frozen=True):
     """What the user (never the scanned project) lets through: tags of values, and words that excuse
-    their line. `packed` texts come from a pack: ordinals in them are markers, not look-alikes.
-    """
+    their line. `packed` texts come from a pack: ordinals in them are markers, not look-alikes."""
 
     tags: frozenset[str] = frozenset()
     markers: tuple[str, ...] = ()
@@ -64,8 +63,7 @@ def redact(
     raw: bytes = b"",
 ) -> CleanText:
     """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's
-    tag key, `raw` the text in UTF-8 where the caller has it already.
-    """
+    tag key, `raw` the text in UTF-8 where the caller has it already."""
     scan = engine or stdlib_engine()
     findings: list[Finding] = []
     if LOOKS_LIKE in text:
@@ -96,8 +94,7 @@ def redact(
 def _around(text: str, path: str, places: Sequence[int]) -> list[tuple[int, int]]:
     """The lines at these offsets and some before and after them: what was found on other lines has
     not changed. The whole text where something that spans lines, or the whole file, may be read
-    anew.
-    """
+    anew."""
     if "----" in text or "utty-" in text or vouches(path):
         return [(0, len(text))]
     parts: list[tuple[int, int]] = []
@@ -115,8 +112,7 @@ def _around(text: str, path: str, places: Sequence[int]) -> list[tuple[int, int]
 
 def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
     """Every hit in the text as it stands, and in what its encoded runs decode to. `raw` is the text
-    in UTF-8.
-    """
+    in UTF-8."""
     raw = raw or text.encode("utf-8", "surrogatepass")
     seen = scan(text, raw)
     hits = _plain_hits(text, path, seen)
@@ -174,8 +170,7 @@ def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
 
 def _format_hits(text: str, one: Format, ends: Sequence[int]) -> Iterator[Hit]:
     """Matches of the format on the lines of these offsets, which are in order, or anywhere if there
-    are none.
-    """
+    are none."""
     compiled = pattern(one.core)
     spans = _lines_at(text, ends) if ends and not one.spans_lines else [(0, len(text))]
     for found in (match for span in spans for match in compiled.finditer(text, *span)):
@@ -197,8 +192,7 @@ def _line_at(text: str, at: int) -> tuple[int, int]:
 
 def _lines_at(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Each line once: looking for its ends again at every offset would be quadratic on a line full
-    of them.
-    """
+    of them."""
     stop = -1
     for end in ends:
         if end > stop:
@@ -238,8 +232,7 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
 def _units(line: int, end: int) -> tuple[int, ...]:
     """Where to start reading a very long line for a trigger that ended at `end`: the two fixed
     stretches in which the construct can have begun. Fixed, so that every engine reads the same
-    stretches.
-    """
+    stretches."""
     here = line + (end - line) // STRETCH * STRETCH
     before = line + max(0, end - line - grammar.REACH) // STRETCH * STRETCH
     return (before, here) if before != here else (here,)
@@ -297,8 +290,7 @@ _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 def _may_hold(text: str, line: int, stop: int) -> bool:
     """Whether a bare value in code can be one: in a string, in a comment, or a long run with a
-    digit.
-    """
+    digit."""
     return (
         text.find('"', line, stop) >= 0
         or text.find("'", line, stop) >= 0
@@ -323,8 +315,7 @@ def _inside_string(text: str, at: int) -> bool:
 
 def _merge(hits: list[Hit]) -> list[Hit]:
     """Disjoint hits in order: where two overlap the surer one names the rule and the union is
-    replaced.
-    """
+    replaced."""
     merged: list[Hit] = []
     for hit in sorted(hits, key=lambda one: (one.start, -one.end, -one.confidence, one.rule)):
         if merged and hit.start < merged[-1].end:

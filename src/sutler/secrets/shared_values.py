@@ -1,8 +1,7 @@
 """A secret once is a secret everywhere: values that one text gives away are hidden in every other.
 
 A value is looked for as it is, in parts, and as URLs, JSON strings and base64 spell it, also where
-a line end splits it. Values live in memory only.
-"""
+a line end splits it. Values live in memory only."""
 
 from __future__ import annotations
 
@@ -56,8 +55,7 @@ def values_of(raw: str, clean: str) -> Iterator[Secret]:
 
 def _between(pieces: list[str], line: str) -> list[str]:
     """What stands between these pieces in the line, each as early as it can; nothing if the line
-    is not made of them.
-    """
+    is not made of them."""
     first, *middle, last = pieces
     values: list[str] = []
     at, end = len(first), len(line) - len(last)
@@ -128,8 +126,7 @@ class SharedValues:
 
     def hide(self, clean: CleanText, raw: bytes = b"") -> CleanText:
         """The clean text without the values that other texts gave away. `raw` is the text in UTF-8
-        where it was read so and nothing was replaced in it.
-        """
+        where it was read so and nothing was replaced in it."""
         text = clean.text
         spans = self._spans(text, b"" if clean.findings or clean.hidden else raw)
         if not spans:
@@ -222,8 +219,7 @@ def _length(match: _Match) -> int:
 def _offsets(spelling: _Spelling) -> Sequence[int]:
     """Where pieces of a spelling begin; the last ends with it. Plain lower-case letters or digits
     are no piece: they would be met in every text. What counts only as a whole needs few: one of
-    them is whole where a line end splits another.
-    """
+    them is whole where a line end splits another."""
     last = len(spelling.text) - _PIECE
     stride = max(_STRIDE, last // _PIECES)
     every = dict.fromkeys((*range(0, last, stride), last))
@@ -237,8 +233,7 @@ def _is_piece(text: str) -> bool:
 
 def _extended(text: str, at: int, spelling: _Spelling, offset: int) -> _Match | None:
     """The match around a piece at `at`, as far as text and spelling agree; None if that is too
-    little.
-    """
+    little."""
     right, last = _to_the_right(text, at, spelling.text, offset)
     left, first = _to_the_left(text, at, spelling.text, offset)
     part = spelling.text[first:last]

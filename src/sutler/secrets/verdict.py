@@ -2,8 +2,7 @@
 
 Entropy alone decides nothing. A value counts because of the name it stands under and the construct
 it stands in; its shape then argues for (mixed classes, digits, letters that no language puts side
-by side) or against (templates, placeholders, words, paths, identifiers, calls).
-"""
+by side) or against (templates, placeholders, words, paths, identifiers, calls)."""
 
 from __future__ import annotations
 
@@ -66,8 +65,7 @@ _NUMBER = re.compile(
 @lru_cache(maxsize=4096)
 def strangeness(value: str) -> float:
     """How little the letters look like language: words about 3.5, random letters about 6; 0 where
-    there are too few.
-    """
+    there are too few."""
     total = pairs = 0
     for run in re.findall(r"[a-z]{2,}", value.lower()):
         for left, right in pairwise(run):
@@ -94,8 +92,7 @@ def is_nothing(value: str) -> bool:
 
 def is_noise(value: str) -> bool:
     """Drawn from everything on the keyboard, blanks included, as the keys and salts of some
-    frameworks are.
-    """
+    frameworks are."""
     if (
         len(value) < 32
         or classes(value) < 4
@@ -110,8 +107,7 @@ def is_noise(value: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_placeholder(value: str) -> bool:
     """Templates, repeated or sequential characters, and phrases made only of the words of
-    examples.
-    """
+    examples."""
     if _TEMPLATE.search(value) or len(set(value)) <= 2 or not _ASCII_WORD.search(value):
         return True
     lowered = value.lower()
@@ -192,8 +188,7 @@ def is_random(value: str, least: int) -> bool:
 
 def is_scrambled(value: str) -> bool:
     """Plainly generated, so that it cannot be a name in code: letters of either case and digits in
-    turns, or a long run of hex that has many digits.
-    """
+    turns, or a long run of hex that has many digits."""
     if len(value) < 11 or not value.isascii() or _CODE_MARK.search(value):
         return False
     if len(value) < 14:
@@ -298,8 +293,7 @@ def _judge_password(value: str, how: str, loose: bool) -> float:
 
 def judge_format(value: str) -> bool:
     """Even a well-formed value must look made by a machine: `s.` and 24 letters may be a method
-    call.
-    """
+    call."""
     if _MASKED.search(value) or len(set(value)) <= 4 or _typed_in_order(value.lower()):
         return False
     digits = sum(char.isdigit() for char in value)
@@ -308,8 +302,7 @@ def judge_format(value: str) -> bool:
 
 def judge_vendor(value: str) -> float:
     """Beside a service's name a value counts when it is plainly generated: long, mixed, no path and
-    no version.
-    """
+    no version."""
     if is_placeholder(value) or is_harmless(value) or _CODE.match(value) or _NUMBER.match(value):
         return 0.0
     if value.startswith("0x"):

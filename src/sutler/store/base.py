@@ -2,8 +2,7 @@
 
 Every method is one transaction. A store belongs to one project, and no method can name another.
 Writes are idempotent: a retry after a lost reply changes nothing and returns the result of the
-first try.
-"""
+first try."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Connections to PostgreSQL: a pool, and errors that name the cause without the URL.
 
 The driver's messages can contain host, user and database. Ours name the kind of failure: no server,
-no database, a refused login, missing rights.
-"""
+no database, a refused login, missing rights."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A backup file holds one line of JSON (format, project, head) and frames of MessagePack, each a table
 and up to `_PAGE` rows, with their length before them. The last frame holds the digest of all that
-precedes it, so that a truncated file is detected.
-"""
+precedes it, so that a truncated file is detected."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ Both conditions are needed, because any role that can log in can change a sessio
 
 A login with the role `server` acts for the member in `sutler.person`, so that a server of many
 people is fenced like a connection of each of them. `sutler_right()` is an uncorrelated subquery in
-every policy: PostgreSQL computes it once per statement, not once per row.
-"""
+every policy: PostgreSQL computes it once per statement, not once per row."""
 
 # ruff: noqa: S608  # policies and functions consist of our own words
 from __future__ import annotations

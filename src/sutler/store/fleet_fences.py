@@ -3,8 +3,7 @@ facts of a blob if one of these repositories holds it.
 
 A fleet is a project of the tenant. Within it, `fleet_blobs` says which repository holds which blob.
 Only members of all projects, who run the workers, may write there: a row of it opens the facts of a
-blob whose id is known.
-"""
+blob whose id is known."""
 
 # ruff: noqa: S608  # policies and functions consist of our own words
 from __future__ import annotations

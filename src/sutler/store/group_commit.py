@@ -2,8 +2,7 @@
 
 A commit waits for the disk, and the head of the chain is locked until then, so that one commit for
 each read limits a server to the disk's rate. Here a thread commits all rows that wait meanwhile.
-Each caller returns when its own row is on the disk; nothing is acknowledged earlier.
-"""
+Each caller returns when its own row is on the disk; nothing is acknowledged earlier."""
 
 from __future__ import annotations
 

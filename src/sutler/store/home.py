@@ -1,6 +1,5 @@
 """State of this installation: the key, the stores of its projects, and a cache that may be deleted
-at any time.
-"""
+at any time."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A name is explicit (`SUTLER_PROJECT`, or `project` in the configuration) or derived from the address
 of git's remote `origin`. A configuration file of the project may name any project, also one of
 another repository whose texts are in the store. Therefore the store keeps the address of the
-repository that used a name first, and another repository needs `SUTLER_PROJECT` to use it.
-"""
+repository that used a name first, and another repository needs `SUTLER_PROJECT` to use it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 After a lost connection, a serialization failure or a deadlock the transaction is retried a bounded
 number of times. This is safe because every write of the store is idempotent: a write whose reply
-was lost is detected, not repeated.
-"""
+was lost is detected, not repeated."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Types of the audited door: callers, calls, decisions, outcomes, and the rows of the ledger.
 
 Paths in these values are RelPaths. The store and the log hold their quoted form (`paths.quote`),
-which is reversible, fits one line and is safe for databases and terminals.
-"""
+which is reversible, fits one line and is safe for databases and terminals."""
 
 from __future__ import annotations
 

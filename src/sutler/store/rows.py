@@ -1,6 +1,5 @@
 """Rows of the store: the longer statements, conversion of rows to values, and the steps of
-transactions.
-"""
+transactions."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 WAL with synchronous FULL: a commit is on the disk when it returns. A commit that need not wait (a
 server's row about a read) runs with NORMAL; the next commit that waits syncs it too, because it
 syncs the whole log. Writers begin IMMEDIATE and queue, so that no read lock is upgraded, which
-could deadlock.
-"""
+could deadlock."""
 
 from __future__ import annotations
 

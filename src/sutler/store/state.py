@@ -1,8 +1,7 @@
 """The state directory: private, outside every project, created by sutler itself.
 
 Receipts wait in it, one file each, until the store is opened the next time: opening a database
-takes longer than many packs.
-"""
+takes longer than many packs."""
 
 from __future__ import annotations
 
@@ -149,8 +148,7 @@ def project_id(root: str, key: bytes) -> str:
 FOLDER = "receipts"
 MOST = 32
 """Maximum number of waiting receipts. Each holds a list of files, which the store keeps once per
-pack.
-"""
+pack."""
 UNFINISHED = 3600.0
 """Seconds after which an unfinished receipt counts as abandoned."""
 _PART, _DAMAGED = ".part", ".damaged"

@@ -1,7 +1,6 @@
 """Administration of a team's store: schema, tenants, members and their roles.
 
-These functions connect as the owner of the tables, who may create roles. Members never do.
-"""
+These functions connect as the owner of the tables, who may create roles. Members never do."""
 
 from __future__ import annotations
 

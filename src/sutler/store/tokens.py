@@ -1,8 +1,7 @@
 """Bearer tokens of members: random, stored as a digest, with a scope, projects and an end.
 
 A token is `sutler_ID_SECRET`. The id finds the row; the database holds the SHA-256 of the secret,
-which has 256 bits, so that a copy of the table opens nothing.
-"""
+which has 256 bits, so that a copy of the table opens nothing."""
 
 from __future__ import annotations
 

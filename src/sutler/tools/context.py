@@ -1,6 +1,5 @@
 """pack, rank and why at the door: the engine's answers for a caller, inside its policy and on the
-ledger.
-"""
+ledger."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ _CURSOR = re.compile(r"([0-9]{1,9})@([0-9a-f]{16})")
 
 class PackText(Struct, frozen=True):
     """A pack, or the part of it that fits one answer: characters `first` up to `last` of
-    `total`.
-    """
+    `total`."""
 
     pack: str
     text: str
@@ -147,8 +145,7 @@ def rank(door: Door, goal: str, limit: int) -> tuple[RankedFile, ...]:
 
 def why(door: Door, path: str) -> Verdict:
     """The verdict of the pipeline on one path. A path that policy denies is denied here too,
-    whether it exists or not.
-    """
+    whether it exists or not."""
 
     def perform(where: RelPath) -> tuple[Verdict, Outcome]:
         answer = verdict(_project(door), door.root, where)
@@ -185,8 +182,7 @@ def _position(cursor: str) -> tuple[int, str]:
 
 def _within(door: Door, text: str, start: int) -> int:
     """Where an answer that begins at `start` has to end to stay inside the caller's bounds; at a
-    line's end.
-    """
+    line's end."""
     profile = door.gate.caller.profile
     end = min(len(text), start + profile.max_chars)
     while (used := door.setup.count(text[start:end])) > profile.max_tokens and end - start > 1_000:

@@ -1,6 +1,5 @@
 """What a tool declares (effect, parameters, answer type, function), and what follows from it: the
-schemas, the check of arguments, and answers and failures as objects and text.
-"""
+schemas, the check of arguments, and answers and failures as objects and text."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ MOST = 12
 
 class Param(Struct, frozen=True):
     """A parameter. `help` is what an agent reads; it is required, or has a default. `aliases` are
-    accepted in place of the name and not listed.
-    """
+    accepted in place of the name and not listed."""
 
     name: str
     type: ParamType
@@ -58,8 +56,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     answer is made from it. `standard` tools are listed by `sutler mcp` without --tools; clients
     that defer tools keep an `essential` one in the model's context. A `repeatable` write has the
     same result when it is called twice. A `slow` tool may take seconds: a server runs it beside
-    other calls.
-    """
+    other calls."""
 
     name: str
     effect: Effect
@@ -207,8 +204,7 @@ class Trouble(Struct, frozen=True, omit_defaults=True):
 
 class Failure(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The answer of a tool that did not do what it was asked. `pending_approval` names what waits
-    for a person.
-    """
+    for a person."""
 
     error: Trouble
     success: bool
@@ -245,8 +241,7 @@ def output_schema(tool: Tool) -> dict[str, object]:
 
 def text_of(answer: object) -> str:
     """What a model reads of an answer: content between delimiters, rows, errors as sentences, and
-    each thing once. JSON for the answers that have no rows of their own.
-    """
+    each thing once. JSON for the answers that have no rows of their own."""
     if isinstance(answer, str):
         return answer
     if answer == ():
@@ -324,8 +319,7 @@ def _failure(failure: Failure) -> str:
 
 def _found(found: Found) -> str:
     """Hits below their places, as grep shows them: `12:` a line that matches, `13-` one beside it.
-    Hits that touch are one block.
-    """
+    Hits that touch are one block."""
     blocks: list[list[Hit]] = []
     for hit in found.hits:
         last = blocks[-1][-1] if blocks else None

@@ -32,8 +32,7 @@ def open(
     >>> with sutler.open(".", writable=["src/**"]) as files:            # doctest: +SKIP
     ...     text = files.read_lines("src/app.py", 50, 80)
     ...     result = files.write_file("src/new.py", "x = 1\\n", "create")
-    ...     result["success"], result["version_id"]
-    """
+    ...     result["success"], result["version_id"]"""
     if profile not in PROFILES:
         raise UsageError(
             f"no profile {profile[:40]!r}", next_step=f"profiles: {', '.join(sorted(PROFILES))}"

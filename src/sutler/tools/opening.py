@@ -1,6 +1,5 @@
 """The door in working order: policy from the config, the store, the redactor, the counter, put
-together.
-"""
+together."""
 
 from __future__ import annotations
 
@@ -92,8 +91,7 @@ def live_rules(
     root: Root, environ: Mapping[str, str], granted: tuple[PolicyRule, ...] = ()
 ) -> Callable[[], Rules]:
     """The policy of a served root as its configuration files say now, with the rules `granted` on
-    the command line. Looked at with each call, and read again when a file has changed.
-    """
+    the command line. Looked at with each call, and read again when a file has changed."""
 
     def load() -> Rules:
         layers = layers_of(config_files(root.anchor, environ))
@@ -148,8 +146,7 @@ def open_doors(
     """Doors into one project over one store, for as many callers as come; closing signs the
     ledger's head. Without `strict` the rows of reads and outcomes are committed and reach the disk
     with the next write. `ledger_for` gives the ledger over a member's own view of the store. With
-    `ahead` the secrets of the tree are read while the first request is awaited.
-    """
+    `ahead` the secrets of the tree are read while the first request is awaited."""
     import time
 
     from sutler.goals.review import reviewer

@@ -16,8 +16,7 @@ def described(tool: Tool) -> str:
 
 def definition(tool: Tool) -> dict[str, object]:
     """A tool as `tools/list` shows it. The list is part of every conversation: schemas of answers,
-    which are four times as long as all the rest, stay out of it.
-    """
+    which are four times as long as all the rest, stay out of it."""
     reads = tool.effect != "write"
     listed: dict[str, object] = {
         "name": tool.name,

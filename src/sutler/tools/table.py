@@ -1,7 +1,6 @@
 """The table of tools, and the call of one by name.
 
-A new tool is one row here; `declaration.Tool` says what a row holds.
-"""
+A new tool is one row here; `declaration.Tool` says what a row holds."""
 
 from __future__ import annotations
 
@@ -367,8 +366,7 @@ DEFAULT: tuple[str, ...] = tuple(tool.name for tool in TOOLS if tool.standard)
 
 def call(door: Door, name: str, arguments: Mapping[str, object]) -> object:
     """Run a tool by name. Refuse unknown names and arguments, so that no misspelt check is
-    skipped.
-    """
+    skipped."""
     tool = BY_NAME.get(ALIASES.get(name, name))
     if tool is None:
         unknown = UsageError(f"no tool {name[:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")

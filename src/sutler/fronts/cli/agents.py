@@ -1,6 +1,5 @@
 """`sutler mcp` serves agents, `sutler mcp install` tells a client about it, `sutler call` calls one
-tool.
-"""
+tool."""
 
 from __future__ import annotations
 
@@ -178,8 +177,7 @@ def configure_call(parser: argparse.ArgumentParser) -> None:
 
 def run_call(args: argparse.Namespace, console: Console) -> int:
     """With --json the answer is what a protocol client gets as structured content; an error is one
-    as well.
-    """
+    as well."""
     from sutler.tools import call, open_door
     from sutler.tools.declaration import as_object, failure, text_of
 

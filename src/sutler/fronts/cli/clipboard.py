@@ -39,8 +39,7 @@ def copy(text: str, by_terminal: Callable[[str], None] | None = None) -> str:
 
 def _handed_to(command: tuple[str, ...], data: bytes) -> bool:
     """xclip and wl-copy stay behind to serve the clipboard: with a pipe for their output we would
-    wait for ever.
-    """
+    wait for ever."""
     null = subprocess.DEVNULL
     try:
         done = subprocess.run(
@@ -53,8 +52,7 @@ def _handed_to(command: tuple[str, ...], data: bytes) -> bool:
 
 def _by_terminal(data: bytes) -> str:
     """OSC 52 asks the terminal to set the clipboard; it works over SSH. Only base64 of the pack is
-    sent.
-    """
+    sent."""
     _check(data)
     try:
         with open("/dev/tty", "wb", buffering=0) as terminal:

@@ -1,8 +1,7 @@
 """The table of commands, by group: name, module, and what the command does.
 
 The module holds `configure_<name>(parser)` and `run_<name>(args, console) -> exit code`. Rows are
-plain tuples, because `--help` prints them without importing typing.
-"""
+plain tuples, because `--help` prints them without importing typing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """The two streams: stdout is data, stderr is notes and progress. Nothing from a project reaches a
-terminal raw.
-"""
+terminal raw."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ def _folded_line(line: str, room: int, indent: int) -> str:
 
 class Console:
     """What one command may say. `quiet` silences notes, never errors; `as_json` asks for
-    machine-readable answers.
-    """
+    machine-readable answers."""
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False, color: str = "auto") -> None:
         self.quiet = quiet
@@ -120,8 +118,7 @@ class Console:
 
     def stream(self, blocks: Iterable[bytes | memoryview]) -> None:
         """Data as it comes. Into a file or a pipe the bytes are exact; on a terminal they are made
-        harmless.
-        """
+        harmless."""
         if sys.stdout is None:
             from sutler.errors import SutlerError
 
@@ -140,8 +137,7 @@ class Console:
 
     def progress(self, what: str) -> Progress:
         """A bar on stderr while work is long: on a terminal only, and not when notes are
-        unwanted.
-        """
+        unwanted."""
         self._progress = Progress(what, wanted=not self.quiet and sys.stderr.isatty())
         return self._progress
 
@@ -157,8 +153,7 @@ class Console:
 class Progress:
     """`reading 1,234 of 5,678 files [####----]`, written over itself. Appears when work has taken
     `DELAY` seconds, at most ten times a second, and leaves nothing behind. Without a total there is
-    a count and no bar.
-    """
+    a count and no bar."""
 
     DELAY = 0.5
     PAUSE = 0.1
@@ -206,8 +201,7 @@ class Progress:
 
 def _write(block: bytes | memoryview) -> None:
     """Into stdout's buffer, an empty block empties it. A full disk is our error, a reader who left
-    is not.
-    """
+    is not."""
     try:
         if block:
             sys.stdout.buffer.write(block)
@@ -244,8 +238,7 @@ def _wants_color(choice: str) -> bool:
 
 def json_text(body: Mapping[str, object]) -> str:
     """One JSON document with the schema version first, indented for people, final newline for
-    tools.
-    """
+    tools."""
     import msgspec
 
     whole = {"schema_version": SCHEMA_VERSION, **body}

@@ -103,8 +103,7 @@ def _changes(args: argparse.Namespace) -> list[Change]:
 
 class _Newness:
     """Whether a bare name is a new file: git does not track it; without git, no such file
-    exists.
-    """
+    exists."""
 
     def __init__(self) -> None:
         here = os.getcwd()

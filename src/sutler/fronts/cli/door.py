@@ -2,8 +2,7 @@
 door share.
 
 The caller is the user who runs the command, as the system knows it; nothing in the arguments says
-who asks.
-"""
+who asks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """`sutler goals` and `sutler trust`: which goals there are, and which of a project's own may run
-something.
-"""
+something."""
 
 from __future__ import annotations
 
@@ -172,8 +171,7 @@ def _drafted(name: str, args: argparse.Namespace) -> str:
 
 def _home_for(origin: str | None, compat: bool) -> str:
     """Where a new goal goes: as asked, else into the project's folder if it has one, else among the
-    user's own.
-    """
+    user's own."""
     local = [base.path for base in bases_here(compat) if base.origin == "local"]
     if origin == "local" or (origin is None and local):
         return local[0] if local else os.path.join(os.getcwd(), ".claw" if compat else ".sutler")

@@ -101,8 +101,7 @@ def add_compat(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
 
 def add_ceiling(parser: argparse.ArgumentParser) -> None:
     """Limits of what is sent. Without one of these nothing is limited: the settings' budget is for
-    packs.
-    """
+    packs."""
     group = parser.add_argument_group("ceiling of each prompt (one of them; default: none)")
     value(group, "--max-tokens", "N", "maximum tokens, exact")
     value(group, "--max-chars", "N", "maximum characters")
@@ -140,8 +139,7 @@ def split_words(
     parser: argparse.ArgumentParser, words: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Words of the command, and words of the goal: everything behind `--`, and before it every
-    option that the command does not have, with its value.
-    """
+    option that the command does not have, with its value."""
     options = set(parser._option_string_actions)
     own: list[str] = []
     goals: list[str] = []

@@ -1,6 +1,5 @@
 """`sutler run`, `dry-run` and `pass`: a goal becomes a prompt for a model command. Translation
-only.
-"""
+only."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ ANSWER_BYTES = 64 * 1024 * 1024
 
 def job_of(args: argparse.Namespace, settings: Settings, console: Console) -> Job:
     """The job that the words describe. A goal behind `-c`, which takes every word up to the next
-    option, is found there.
-    """
+    option, is found there."""
     paths = [path for group in args.context for path in group]
     if not all(args.context):
         console.note("sutler: -c has no path after it; no file is added")
@@ -195,8 +193,7 @@ def _opened(path: str) -> Iterator[FileIO]:
 
 class _Answer:
     """Takes the answer while it streams: to stdout, to the file of -o, and into memory for
-    --apply. A reader of stdout that has left does not end the run.
-    """
+    --apply. A reader of stdout that has left does not end the run."""
 
     def __init__(self, args: argparse.Namespace, console: Console, stack: ExitStack) -> None:
         self._console, self._blocks, self._size = console, list[bytes](), 0

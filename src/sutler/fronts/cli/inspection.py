@@ -140,8 +140,7 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
 
 def directory_totals(files: tuple[Shown, ...]) -> dict[str, int]:
     """The weight of each directory, everything below it included; the root is the empty path.
-    Levels that no tree shows count for the last one that it does.
-    """
+    Levels that no tree shows count for the last one that it does."""
     totals = {"": 0}
     for file in files:
         totals[""] += file.weight
@@ -161,8 +160,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 def _bar(part: int, whole: int) -> str:
     """A share of the whole as a bar of `BAR` letters, exact to an eighth of one; what is there at
-    all has a mark.
-    """
+    all has a mark."""
     eighths = min(BAR * 8, max(1, part * BAR * 8 // max(whole, 1))) if part else 0
     full, rest = divmod(eighths, 8)
     drawn = "█" * full + (_EIGHTHS[rest] if rest else "")
@@ -224,8 +222,7 @@ def _standing(body: Mapping[str, Any]) -> str:
 
 def run_why(args: argparse.Namespace, console: Console) -> int:
     """The decision of the code that acts: for a pack the scan, then selection, reading and the
-    budget; for the other doors their own rules.
-    """
+    budget; for the other doors their own rules."""
     place = locate([], os.getcwd())
     path = options.path_within(place.root, args.path)
     settings = options.settings_for(args, place.root)

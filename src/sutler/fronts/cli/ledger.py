@@ -272,8 +272,7 @@ def _settle(
 
 def _need_a_person(console: Console) -> None:
     """An agent with a shell must not approve for itself by accident; it can still lie about a
-    terminal.
-    """
+    terminal."""
     if not sys.stdin.isatty():
         raise DeniedError(
             "approving needs a terminal",

@@ -52,8 +52,7 @@ def run(words: Sequence[str]) -> int:
 
 def _callable(hint: str) -> str:
     """A hint whose commands begin with the words by which this program was called, where `sutler`
-    is not on the PATH.
-    """
+    is not on the PATH."""
     import re
     import shlex
     from shutil import which
@@ -128,8 +127,7 @@ def _dispatch(words: Sequence[str]) -> int:
 
 def _packed(words: Sequence[str]) -> Sequence[str]:
     """The words of a pack, where no command is named: `sutler .`, `sutler -o pack.md`, `sutler
-    URL`. Anything else is a misspelt command.
-    """
+    URL`. Anything else is a misspelt command."""
     name = words[0]
     if name.startswith("-") or os.path.lexists(name) or "/" in name:
         return words
@@ -174,8 +172,7 @@ _CLAW_WORDS = {"list": ("goals", "list"), "add": ("goals", "add")}
 
 def _as_goal(words: Sequence[str]) -> list[str]:
     """The words as claw understands them: a command of claw, or the bare name of a goal. Empty if
-    they are neither.
-    """
+    they are neither."""
     name, *rest = words
     if name in _CLAW_WORDS:
         return [*_CLAW_WORDS[name], *rest]

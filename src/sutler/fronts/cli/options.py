@@ -1,8 +1,7 @@
 """From a command to its parser, the flags that several commands share, and how flags, files and
 environment become settings.
 
-argparse is imported only once a command is known to run.
-"""
+argparse is imported only once a command is known to run."""
 
 from __future__ import annotations
 
@@ -189,8 +188,7 @@ def _format_of(file: str) -> str:
 
 def path_within(root: str, path: str) -> RelPath:
     """A path of the project below `root`, as it was given on the command line or in the quoted form
-    of listings.
-    """
+    of listings."""
     if not path:
         raise UsageError(
             "an empty path was given", next_step="name a file or folder of this project"
@@ -218,8 +216,7 @@ argparse.ngettext = lambda one, many, count: one if count == 1 else many  # type
 
 class Parser(argparse.ArgumentParser):
     """argparse, but a wrong word is a UsageError like every other, and help begins with what the
-    command does. The description is made when help is asked for.
-    """
+    command does. The description is made when help is asked for."""
 
     command: Command
 
@@ -229,8 +226,7 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Parse the words of a command line. Answer another packer's option, or a misspelt one,
-        with ours.
-        """
+        with ours."""
         args, rest = self.parse_known_args(words)
         if not rest:
             return args
@@ -272,8 +268,7 @@ def _nearest(message: str) -> str:
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
     """argparse asks for a formatter with every argument it is given, and by itself imports shutil
-    to learn the width of the terminal: half the cost of building a parser.
-    """
+    to learn the width of the terminal: half the cost of building a parser."""
     return argparse.RawDescriptionHelpFormatter(prog, width=terminal_width(sys.__stdout__, 80) - 2)
 
 

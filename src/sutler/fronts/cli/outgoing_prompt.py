@@ -1,6 +1,5 @@
 """What `run`, `dry-run` and `gather` share before a prompt leaves: settings, questions to a person,
-the summary line and the receipt.
-"""
+the summary line and the receipt."""
 
 from __future__ import annotations
 
@@ -120,8 +119,7 @@ def _continue(report: str) -> bool:
 
 def confirm(question: str) -> bool:
     """Ask on stderr; the answer comes from stdin, or from the terminal if stdin is a pipe that
-    carries something else.
-    """
+    carries something else."""
     sys.stderr.write(question)
     sys.stderr.flush()
     if sys.stderr.isatty() and not (sys.stdin and sys.stdin.isatty()):
@@ -171,8 +169,7 @@ class Outgoing(msgspec.Struct, frozen=True):
 
     def record(self, sent: runner.Sent, job: Job, console: Console) -> None:
         """Record what is about to leave, before it leaves: a model command that fails has read it
-        all the same.
-        """
+        all the same."""
         from sutler.pack import receipts
         from sutler.scan.place import locate
 

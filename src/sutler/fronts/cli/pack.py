@@ -119,8 +119,7 @@ def run_rendered(
 @contextmanager
 def following(packing: Packing, console: Console) -> Iterator[None]:
     """Bars while the project is scanned, indexed, read and redacted, where a terminal is there to
-    show them.
-    """
+    show them."""
     with console.progress(
         "reading and redacting" if packing.project.settings.flag("redact") else "reading"
     ) as bar:
@@ -211,8 +210,7 @@ def _through(packing: Packing, file: str) -> Iterator[bytes]:
 
 def _assigned(packing: Packing) -> Iterator[bytes]:
     """The files of the pack as seed 000's assignments: the same choice, the same budget, another
-    spelling.
-    """
+    spelling."""
     from sutler.formats import parse
     from sutler.formats.assign import assign_text
     from sutler.fronts.cli.user_texts import require_within

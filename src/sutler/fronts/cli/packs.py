@@ -1,6 +1,5 @@
 """`sutler diff-packs` and `sutler verify PACK`: packs beside each other, and a pack beside the
-folder.
-"""
+folder."""
 
 from __future__ import annotations
 
@@ -71,8 +70,7 @@ def read_bytes(name: str) -> bytes:
 
 def is_pack(name: str) -> bool:
     """Whether `verify` was given a pack, and not an exported ledger, whose lines start with their
-    hash.
-    """
+    hash."""
     try:
         with open(name, "rb") as stream:
             head = stream.read(4096).lstrip()

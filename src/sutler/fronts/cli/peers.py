@@ -1,8 +1,7 @@
 """Option spellings of other packers, each with the spelling here.
 
 An unknown option is answered from this table, or with the nearest option of the command. A test
-holds the options and commands that the answers name against the parsers.
-"""
+holds the options and commands that the answers name against the parsers."""
 
 from __future__ import annotations
 

@@ -106,8 +106,7 @@ def _need_screen() -> None:
 @contextmanager
 def _screen_at_stdout() -> Iterator[None]:
     """Textual draws on stderr and asks stdout how large the terminal is. Where the list goes to a
-    pipe or a file, stdout is the terminal until the screen is gone.
-    """
+    pipe or a file, stdout is the terminal until the screen is gone."""
     if sys.stdout is None or sys.stdout.isatty():
         yield
         return
@@ -201,8 +200,7 @@ class Task:
 
     def set_budget(self, words: Sequence[str]) -> Budget:
         """`20k`, `60000 chars`, `0`: the budget from now on; tokens unless another unit is
-        named.
-        """
+        named."""
         size, unit = [*words, "tokens"][:2]
         keys = {"tokens": "max_tokens", "chars": "max_chars", "bytes": "max_bytes"}
         if unit not in keys:
@@ -242,8 +240,7 @@ class Task:
 
     def names(self, paths: Sequence[str], *, null: bool) -> bytes:
         """Names as `sutler pack --stdin` reads them, from where the user stands; a name that would
-        be two lines makes NUL the end of all.
-        """
+        be two lines makes NUL the end of all."""
         names = [os.path.relpath(os.path.join(self.root, path)) for path in paths]
         end = "\0" if null or any("\n" in name or name.endswith("\r") for name in names) else "\n"
         return os.fsencode("".join(name + end for name in names))

@@ -79,8 +79,7 @@ def _found(
     project: Project, bar: Progress | None, explain: bool
 ) -> tuple[list[Listed], int, list[Problem]]:
     """Every finding in the selected files, how many files that were, and what could not be looked
-    at.
-    """
+    at."""
     snapshot = project.scan()
     selection = project.select(snapshot, project.request())
     rows = [

@@ -63,8 +63,7 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
 
 def _own_name(project: str) -> str:
     """The pack's project as a folder right here. A pack comes from anyone: its word is no place
-    elsewhere.
-    """
+    elsewhere."""
     if project in ("", ".", "..") or "/" in project or "\0" in project:
         raise UsageError(
             f"the pack calls its project {quote(project)}, and that is no plain folder name",

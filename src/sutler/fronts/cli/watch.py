@@ -12,14 +12,12 @@ from sutler.pack.project import Project
 
 QUIET_MS = 300
 """A change counts when nothing has followed it for this long: an editor or a checkout writes many
-files at once.
-"""
+files at once."""
 LONGEST_MS = 3000
 """Under changes that never end, a pack is made at least this often."""
 LOOK_AGAIN_MS = 250
 """After this long without a change the tree is looked at once more: a folder that was just made is
-watched a moment later than the file in it was written.
-"""
+watched a moment later than the file in it was written."""
 
 State = dict[str, tuple[int, int, int]]
 
@@ -37,8 +35,7 @@ def check_watch(args: argparse.Namespace) -> None:
 def watch(project: Project, pack: Callable[[], int], console: Console) -> int:
     """Call `pack` now and after every change, until an interrupt. A refused pack is reported and
     the watch goes on: the next change may be the remedy. The watch exists before the first scan, so
-    no change after it is lost.
-    """
+    no change after it is lost."""
     from sutler.secrets.cleaner import told
 
     code = 0
@@ -83,8 +80,7 @@ def state_of(project: Project) -> State:
 
 def changes(root: str) -> Iterator[None]:
     """Yield once when the watch exists, then for each burst of changes below the root, and once
-    more after it.
-    """
+    more after it."""
     from watchfiles import watch as events
 
     reports = events(

@@ -1,6 +1,5 @@
 """`sutler write|patch|edit|apply|diff|history|rollback|replay`: the door's write side from a
-shell.
-"""
+shell."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
 
 def _text(name: str) -> str:
     """A file the user names, or stdin; bytes that are not UTF-8 are refused, since their encoding
-    is unknown.
-    """
+    is unknown."""
     try:
         if name == "-":
             return sys.stdin.buffer.read().decode()

@@ -1,6 +1,5 @@
 """Consent through the client: one question of one form, and a state that only this installation can
-have written.
-"""
+have written."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ SHOWN = 6_000
 
 def question(approval: Approval) -> dict[str, object]:
     """The parameters of `elicitation/create`: what shall happen, under which rule, and the very
-    lines.
-    """
+    lines."""
     preview = approval.preview
     if len(preview) > SHOWN:
         left = preview.count("\n", SHOWN) + 1
@@ -67,16 +65,14 @@ def verdict(answer: object) -> Consent | None:
 
 def can_ask(capabilities: object) -> bool:
     """Whether a client shows forms: an empty `elicitation` means so, and so does one that names
-    `form`.
-    """
+    `form`."""
     forms = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
     return isinstance(forms, dict) and (not forms or "form" in forms)
 
 
 class Sealed:
     """Request state that the client carries between two requests: bound to session, tool and
-    arguments.
-    """
+    arguments."""
 
     def __init__(self, key: bytes, session: str, name: str, arguments: Mapping[str, Any]) -> None:
         self._key = key
@@ -89,8 +85,7 @@ class Sealed:
 
     def approval(self, state: object) -> str:
         """The approval that a state is about, or nothing when it was not made here for this very
-        call.
-        """
+        call."""
         if not isinstance(state, str) or len(state) > 200:
             return ""
         id = state.partition(".")[0]

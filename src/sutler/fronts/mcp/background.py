@@ -2,8 +2,7 @@
 
 A slow call of a client that has the extension is answered like any other if it is done in time;
 else its client gets a task, asks for it with `tasks/get` and may end it with `tasks/cancel`. Tasks
-live as long as the server.
-"""
+live as long as the server."""
 
 from __future__ import annotations
 
@@ -83,8 +82,7 @@ class Tasks:
         work: Callable[[], dict[str, object]],
     ) -> dict[str, object]:
         """The result of `work`, or a task if it takes too long. The caller has let go of the
-        server's lock, which `work` takes.
-        """
+        server's lock, which `work` takes."""
         exchange = Exchange(request.send)
         exchange.begin(message)
         exchange.turn = request.turn

@@ -2,8 +2,7 @@
 
 A forked child has the caller's policy and everything that the server has loaded, and has an
 interpreter of its own. Only its answer crosses the pipe; the gate records the call in the
-server, before and after.
-"""
+server, before and after."""
 
 from __future__ import annotations
 
@@ -84,8 +83,7 @@ class Child:
 
     def end(self) -> None:
         """End the child and the workers that it started. It may take a moment to remove its
-        temporary files.
-        """
+        temporary files."""
         os.close(self._pipe)
         _signal(os.kill, self.pid, signal.SIGTERM)
         until = time.monotonic() + _GRACE
@@ -156,8 +154,7 @@ def _stop(*_: object) -> None:
 
 def _close_channels(own: int) -> None:
     """Close inherited pipes and sockets: a client must see the end of a server that dies, whatever
-    its children do.
-    """
+    its children do."""
     for fd in range(3, 1_024):
         try:
             mode = os.fstat(fd).st_mode

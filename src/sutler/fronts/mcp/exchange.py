@@ -71,8 +71,7 @@ class Exchange:
 
     def progress(self, done: int, total: int) -> None:
         """Notify the client at most ten times a second, always further than before; ends the work
-        of a request that was withdrawn.
-        """
+        of a request that was withdrawn."""
         self.check()
         now = time.monotonic()
         if self.send is None or self._token is None:
@@ -98,8 +97,7 @@ current: ContextVar[Exchange | None] = ContextVar("current", default=None)
 
 class Peer:
     """The client of one session: its door, whether it shows forms, and the questions that wait for
-    its answer.
-    """
+    its answer."""
 
     def __init__(self, door_for: Opener, caller: Caller, *, reads_only: bool = False) -> None:
         self.door = door_for(caller, self.ask)

@@ -2,8 +2,7 @@
 
 h11 parses and frames; the socket, the limits and the checks are here, because each byte that
 arrives before the token is checked must be bounded: heads, bodies, waiting, connections. Checked in
-this order: Host and Origin exactly, the token, the method, sizes. Only then is a body parsed.
-"""
+this order: Host and Origin exactly, the token, the method, sizes. Only then is a body parsed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Tell a client about the server: its configuration file gets one entry and keeps everything else,
 comments too.
 
-A file is parsed before and after; if anything but our entry would differ, nothing is written.
-"""
+A file is parsed before and after; if anything but our entry would differ, nothing is written."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ Scope = Literal["project", "user"]
 
 class Client(Struct, frozen=True):
     """Where a client keeps its servers: the file of each scope, and the key below which they
-    stand.
-    """
+    stand."""
 
     key: str
     project: str = ""
@@ -76,8 +74,7 @@ def target(name: str, scope: Scope, root: str, environ: Mapping[str, str]) -> st
 
 def entry(root: str, tools: tuple[str, ...] = (), writable: tuple[str, ...] = ()) -> Entry:
     """How to start the server, with absolute paths: a client has another PATH and stands in another
-    folder.
-    """
+    folder."""
     words = ["mcp", "--root", root, *(["--tools", ",".join(tools)] if tools else [])]
     words += [word for glob in writable for word in ("--writable", glob)]
     beside = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "sutler")
@@ -145,8 +142,7 @@ def _odd(path: str, what: str) -> RefusedError:
 
 def write(change: Change) -> str:
     """Write the file, keeping the old one beside it; returns the backup's name, empty when there
-    was none.
-    """
+    was none."""
     if not change.changed:
         return ""
     os.makedirs(os.path.dirname(change.path) or ".", exist_ok=True)

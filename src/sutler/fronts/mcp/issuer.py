@@ -2,8 +2,7 @@
 
 The server is a resource server: it issues nothing, validates signature, issuer, audience and times
 of a JWT, and publishes where clients get one (RFC 9728). Keys come from a file or from the issuer's
-JWKS, read again when a token names an unknown key, at most once a minute.
-"""
+JWKS, read again when a token names an unknown key, at most once a minute."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 The server logs in once, with the role `server`, over a pool of connections. Each member has a view
 of the store of their own: the database fences every transaction by the member's name. Rows of reads
-are committed in groups.
-"""
+are committed in groups."""
 
 from __future__ import annotations
 

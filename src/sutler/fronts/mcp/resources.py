@@ -1,7 +1,6 @@
 """Resources (entry documents, any file, the ledger's tail) and prompts (the shipped goals). All
 reads go through the gate; a prompt runs nothing and reads nothing: it tells the agent which tools
-to use.
-"""
+to use."""
 
 from __future__ import annotations
 

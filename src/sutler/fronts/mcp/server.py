@@ -4,8 +4,7 @@ business.
 The older era (up to 2025-11-25) begins with `initialize` and remembers what the client can do. In
 the newer one (2026-07-28) every request says so itself, and a question to the person is a result
 that the client answers by asking again. Which era a request belongs to is decided by the request
-alone.
-"""
+alone."""
 
 from __future__ import annotations
 
@@ -108,8 +107,7 @@ class Server:
 
     def cancel(self, peer: Peer, id: object) -> None:
         """Withdraw a request: one that has not begun never begins, a slow one or one that waits for
-        a person ends, any other is completed.
-        """
+        a person ends, any other is completed."""
         if isinstance(id, str | int):
             exchange = self._underway.get((peer.session, id))
             if exchange is not None:
@@ -190,8 +188,7 @@ class Server:
 
     def finish(self) -> None:
         """Wait for the calls that have begun, and answer no other. Slow calls and those that wait
-        for a person are cancelled.
-        """
+        for a person are cancelled."""
         self._ending = True
         until = time.monotonic() + _GRACE
         while self._running and time.monotonic() < until:
@@ -206,8 +203,7 @@ class Server:
 
     def _aside(self, work: Callable[[Progress], T], kind: type[T], *, fork: bool = True) -> T:
         """Run long work while the server answers others: in a child process, which is forked while
-        no other call runs; or in this thread, where a fork is not safe or not worth its time.
-        """
+        no other call runs; or in this thread, where a fork is not safe or not worth its time."""
         exchange = current.get() or Exchange()
         if not (fork and "fork" in system.offered):
             with exchange.aside():
@@ -376,8 +372,7 @@ def _result_of(answer: object) -> dict[str, object]:
 
 def _internal(message: Message, fault: Exception) -> Fault:
     """The client learns the exception's type alone; the bug report is for the person who runs the
-    server.
-    """
+    server."""
     if not isinstance(fault, CancelledError | OSError | MemoryError):
         bug_report.log(bug_report.explain(["mcp", message.method[:60]], fault))
     next_step = "a bug report was written for the person who runs the server; see its log"

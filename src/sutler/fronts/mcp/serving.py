@@ -1,6 +1,5 @@
 """Start a server and end it well: what is being done is finished, then the ledger's head is
-signed.
-"""
+signed."""
 
 from __future__ import annotations
 

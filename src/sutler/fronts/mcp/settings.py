@@ -1,6 +1,5 @@
 """Settings files as text: read them, and put one entry in without touching the rest. JSON may hold
-comments.
-"""
+comments."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ class _Json:
 
     def members(self, at: int, depth: int = 0) -> tuple[dict[str, tuple[Any, int, int]], int]:
         """The members of the object that begins at `at`, each with the place of its value; and the
-        object's end.
-        """
+        object's end."""
         members: dict[str, tuple[Any, int, int]] = {}
         at = self.blank(at + 1)
         while self.text[at : at + 1] != "}":
@@ -109,8 +107,7 @@ def with_json(text: str, key: str, name: str, entry: Entry) -> str:
 
 def _added(walk: _Json, at: int, name: str, value: object, step: str, level: int) -> str:
     """The text with one more member, first in the object that begins at `at`: there no comment can
-    be in the way.
-    """
+    be in the way."""
     members, _ = walk.members(at)
     comma = "," if members else f"\n{step * (level - 1)}"
     before, after = walk.text[: at + 1], walk.text[at + 1 :]
@@ -162,8 +159,7 @@ def with_toml(text: str, key: str, name: str, entry: Entry) -> str:
 
 def _toml(value: object) -> str:
     """Strings and lists of strings: what an entry holds. JSON's strings are TOML's, without its
-    short escapes.
-    """
+    short escapes."""
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -3,8 +3,7 @@ stderr.
 
 The thread that reads answers calls in their order, so that a cancelled write is either whole or was
 never begun. Slow calls are answered beside it, each in a thread that waits for a child process.
-While a person is asked, the reader goes on with everything but writes.
-"""
+While a person is asked, the reader goes on with everything but writes."""
 
 from __future__ import annotations
 
@@ -33,16 +32,14 @@ from sutler.fronts.mcp.wire import (
 _CHUNK = 1 << 16
 _WAITING = 1_000
 """Writes that are kept while a person is asked; more than that is a flood, and the question
-ends.
-"""
+ends."""
 _SLOW = 32
 """Slow calls that may wait or run at once."""
 
 
 class Lines:
     """Lines from a descriptor. One that is too long is thrown away while it comes in, and reported
-    once.
-    """
+    once."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd

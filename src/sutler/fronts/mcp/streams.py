@@ -8,8 +8,7 @@ import sys
 
 def claim_streams() -> tuple[int, int]:
     """Take stdin and stdout for the protocol: a print, a warning or a child process finds /dev/null
-    and stderr.
-    """
+    and stderr."""
     incoming, outgoing = os.dup(0), os.dup(1)
     os.set_inheritable(incoming, False)
     os.set_inheritable(outgoing, False)

@@ -1,6 +1,5 @@
 """JSON-RPC on the wire: bytes to messages and back, with caps, and never an exception that is not a
-Fault.
-"""
+Fault."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ Id = str | int
 
 class Fault(Exception):  # noqa: N818  # an answer on the wire, not a failure of ours
     """A message that gets an error and no result. `id` is the message's own, where it could be
-    read.
-    """
+    read."""
 
     def __init__(self, code: int, message: str, data: object = None, id: Id | None = None) -> None:
         super().__init__(message)
@@ -35,8 +33,7 @@ class Fault(Exception):  # noqa: N818  # an answer on the wire, not a failure of
 
 class Message:
     """One checked message: a request has a method and an id, a notification a method, a response an
-    id.
-    """
+    id."""
 
     __slots__ = ("body", "id", "method", "params")
 
