@@ -22,33 +22,22 @@ from sutler.access.control_files import ANYWHERE, FILES
 from sutler.scan.globs import allows, denies, fold
 from sutler.scan.name_rules import NameGlobs
 from sutler.scan.name_rules import credential as credential_rule
-from sutler.store.records import (
-    Call,
-    Caller,
-    Decision,
-    Effect,
-    Limits,
-    Sensitivity,
-    Spent,
-    Verdict,
-    canonical,
-    sha256,
-)
+from sutler.store import records
 
 INTERNAL = (".git", ".hg", ".svn", ".jj")
 """Version control's own files: neither content nor something to edit."""
 
-NOTHING = Spent()
-UNBOUNDED = Limits()
+NOTHING = records.Spent()
+UNBOUNDED = records.Limits()
 _SEVERITY: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class PolicyRule(Struct, frozen=True):
     """`effects` empty means every effect; `source` says whose rule it is."""
 
-    verdict: Verdict
+    verdict: records.Verdict
     glob: str
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[records.Effect, ...] = ()
     source: str = "user"
 
 
@@ -57,9 +46,9 @@ class Rules(Struct, frozen=True):
     to."""
 
     rules: tuple[PolicyRule, ...] = ()
-    read: Verdict = "allow"
-    write: Verdict = "ask"
-    limits: Limits = Limits()
+    read: records.Verdict = "allow"
+    write: records.Verdict = "ask"
+    limits: records.Limits = records.Limits()
     allow: tuple[str, ...] = ()  # globs that lift built-in name rules; from the user alone
     strict_patterns: bool = False  # names that only resemble credentials are denied too
     portable: bool = (
@@ -68,8 +57,10 @@ class Rules(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        ordered = msgspec.structs.replace(self, rules=tuple(sorted(self.rules, key=canonical)))
-        return sha256(canonical(ordered))
+        ordered = msgspec.structs.replace(
+            self, rules=tuple(sorted(self.rules, key=records.canonical))
+        )
+        return records.sha256(records.canonical(ordered))
 
 
 def narrow(base: Rules, project: Rules) -> Rules:
@@ -87,15 +78,15 @@ def narrow(base: Rules, project: Rules) -> Rules:
     )
 
 
-def _strictest(verdict: Verdict, other: Verdict) -> Verdict:
+def _strictest(verdict: records.Verdict, other: records.Verdict) -> records.Verdict:
     return max(verdict, other, key=_SEVERITY.__getitem__)
 
 
-def least(limits: Limits, other: Limits) -> Limits:
+def least(limits: records.Limits, other: records.Limits) -> records.Limits:
     def smaller(a: int | None, b: int | None) -> int | None:
         return a if b is None else b if a is None else min(a, b)
 
-    return Limits(
+    return records.Limits(
         smaller(limits.reads, other.reads),
         smaller(limits.writes, other.writes),
         smaller(limits.bytes, other.bytes),
@@ -103,18 +94,20 @@ def least(limits: Limits, other: Limits) -> Limits:
     )
 
 
-def decide(call: Call, rules: Rules, caller: Caller, spent: Spent = NOTHING) -> Decision:
+def decide(
+    call: records.Call, rules: Rules, caller: records.Caller, spent: records.Spent = NOTHING
+) -> records.Decision:
     """The verdict on a call. Any exception in here is a denial."""
     try:
         voices = list(_voices(call, rules, caller, spent))
         verdict, _, rule = max(voices, key=lambda voice: (_SEVERITY[voice[0]], -voice[1], voice[2]))
     except Exception as fault:  # fail closed: a policy that cannot be read does not allow
-        return Decision(
+        return records.Decision(
             "deny",
             f"policy error: {type(fault).__name__}",
             "mend the policy, until then nothing passes",
         )
-    return Decision(verdict, rule, _NEXT[verdict])
+    return records.Decision(verdict, rule, _NEXT[verdict])
 
 
 _NEXT = {
@@ -123,11 +116,13 @@ _NEXT = {
     "deny": "choose another path or a smaller range; asking again will not change this",
 }
 
-Voice = tuple[Verdict, int, str]
+Voice = tuple[records.Verdict, int, str]
 """A verdict, the layer it comes from (lower is named first among equals) and the rule in words."""
 
 
-def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[Voice]:
+def _voices(
+    call: records.Call, rules: Rules, caller: records.Caller, spent: records.Spent
+) -> Iterator[Voice]:
     yield from _builtin(call, rules)
     if caller.scope and call.path and not any(allows(glob, call.path) for glob in caller.scope):
         yield "deny", 3, "caller scope"
@@ -156,7 +151,7 @@ def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[
         yield default, 7, f"default: {default} {'writes' if call.effect == 'write' else 'reads'}"
 
 
-def _builtin(call: Call, rules: Rules) -> Iterator[Voice]:
+def _builtin(call: records.Call, rules: Rules) -> Iterator[Voice]:
     if glob := credential(call.path, rules.allow, rules.strict_patterns):
         yield "deny", 0, f"credentials: {glob}"
     if glob := control(call.path):
@@ -206,12 +201,12 @@ def _last(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def sensitivity(path: str, allow: tuple[str, ...] = ()) -> Sensitivity:
+def sensitivity(path: str, allow: tuple[str, ...] = ()) -> records.Sensitivity:
     """What the name alone says of a path."""
     return "credentials" if credential(path, allow) else "control" if control(path) else ""
 
 
-def _exhausted(effect: Effect, spent: Spent, limits: Limits) -> str:
+def _exhausted(effect: records.Effect, spent: records.Spent, limits: records.Limits) -> str:
     """Which budget has nothing left for one more call of this effect."""
     names = ("writes",) if effect == "write" else ("reads", "bytes", "tokens")
     for name in names:

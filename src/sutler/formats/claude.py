@@ -6,17 +6,7 @@ before it, so that prompt caches keep their prefix."""
 
 from __future__ import annotations
 
-from sutler.formats.assembly import (
-    Body,
-    End,
-    as_json,
-    blocks,
-    body_of,
-    level_note,
-    newline_after,
-    not_shown,
-    title_of,
-)
+from sutler.formats import assembly
 from sutler.formats.assembly import shown as shown
 from sutler.formats.document import Level, Listing, Pack, Preamble
 from sutler.formats.xml import TABLE, boundary, introduction
@@ -42,27 +32,27 @@ def intro(preamble: Preamble, line_numbers: bool) -> str:
 
 
 def block(name: str, text: str) -> tuple[str, str]:
-    return _block(f"({name})", body_of(text))
+    return _block(f"({name})", assembly.body_of(text))
 
 
-def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+def around(name: str, level: Level, language: str, body: assembly.Body) -> tuple[str, str]:
     del language
-    return _block(f"{name.translate(TABLE)}{level_note(level, body)}", body)
+    return _block(f"{name.translate(TABLE)}{assembly.level_note(level, body)}", body)
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    return intro(preamble, line_numbers) + blocks(block, preamble, "header", "tree")
+    return intro(preamble, line_numbers) + assembly.blocks(block, preamble, "header", "tree")
 
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
-    names = not_shown(LISTING, listing_line, listing)
-    goal = blocks(block, preamble, "goal", "instructions")
-    title = manifest_line(title_of(preamble, listing, line_numbers))
+    names = assembly.not_shown(LISTING, listing_line, listing)
+    goal = assembly.blocks(block, preamble, "goal", "instructions")
+    title = manifest_line(assembly.title_of(preamble, listing, line_numbers))
     return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}"
 
 
 def ending(digest: str) -> str:
-    return f"{as_json(End(digest))}\n</manifest>\n</documents>\n"
+    return f"{assembly.as_json(assembly.End(digest))}\n</manifest>\n</documents>\n"
 
 
 def recognizes(data: bytes) -> bool:
@@ -75,8 +65,8 @@ def read(data: bytes) -> Pack:
     return parser.read_text(data, claude)
 
 
-def _block(source: str, body: Body) -> tuple[str, str]:
+def _block(source: str, body: assembly.Body) -> tuple[str, str]:
     own = f"-{boundary(body, _SHORT)}" if b"</document" in body.data else ""
     head = f"<document{own}>\n<source>{source}</source>\n<document_contents{own}>\n"
-    tail = f"{newline_after(body.data)}</document_contents{own}>\n</document{own}>\n"
+    tail = f"{assembly.newline_after(body.data)}</document_contents{own}>\n</document{own}>\n"
     return head, tail

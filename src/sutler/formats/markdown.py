@@ -8,20 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from sutler.formats.assembly import (
-    ABSTAINED,
-    Body,
-    End,
-    Line,
-    Title,
-    about,
-    as_json,
-    blocks,
-    level_note,
-    newline_after,
-    not_shown,
-    title_of,
-)
+from sutler.formats import assembly
 from sutler.formats.assembly import shown as shown
 from sutler.formats.document import Level, Listing, Pack, Part, Preamble
 from sutler.paths import RelPath, quote, unquote
@@ -42,7 +29,7 @@ _LANGUAGE = r"[A-Za-z0-9_+#.-]+"
 def intro(preamble: Preamble, line_numbers: bool) -> str:
     return (
         f"{SIGNATURE}\n"
-        + "".join(f"{paragraph}\n" for paragraph in about(preamble, line_numbers))
+        + "".join(f"{paragraph}\n" for paragraph in assembly.about(preamble, line_numbers))
         + f"\nProject: {_code(quote(preamble.project))}\n"
         + (f"\n{part}" if (part := part_line(preamble)) else "")
     )
@@ -55,15 +42,17 @@ def part_line(preamble: Preamble) -> str:
 
 def block(name: str, text: str) -> tuple[str, str]:
     """Return the frame of the tree or the goal."""
-    return _block(f"## {name.capitalize()}", Body(text.encode(), ""), "text")
+    return _block(f"## {name.capitalize()}", assembly.Body(text.encode(), ""), "text")
 
 
-def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
-    return _block(f"## {_code(name)}{level_note(level, body)}", body, language and _info(language))
+def around(name: str, level: Level, language: str, body: assembly.Body) -> tuple[str, str]:
+    return _block(
+        f"## {_code(name)}{assembly.level_note(level, body)}", body, language and _info(language)
+    )
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    return intro(preamble, line_numbers) + blocks(block, preamble, "header", "tree")
+    return intro(preamble, line_numbers) + assembly.blocks(block, preamble, "header", "tree")
 
 
 def listing_line(path: RelPath) -> str:
@@ -81,22 +70,22 @@ def remainder(listing: Listing) -> str:
     """Return the text after the list of files not shown."""
     count = listing.unnamed
     unnamed = f"\nFiles neither shown nor named: {count}.\n" if count else ""
-    return unnamed + (f"\n{ABSTAINED}\n" if listing.abstained else "")
+    return unnamed + (f"\n{assembly.ABSTAINED}\n" if listing.abstained else "")
 
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
-    names = not_shown(LISTING, listing_line, listing)
-    goal = blocks(block, preamble, "goal", "instructions")
-    title = manifest_line(title_of(preamble, listing, line_numbers))
+    names = assembly.not_shown(LISTING, listing_line, listing)
+    goal = assembly.blocks(block, preamble, "goal", "instructions")
+    title = manifest_line(assembly.title_of(preamble, listing, line_numbers))
     return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}"
 
 
-def manifest_line(line: Line | Title) -> str:
-    return as_json(line) + "\n"
+def manifest_line(line: assembly.Line | assembly.Title) -> str:
+    return assembly.as_json(line) + "\n"
 
 
 def ending(digest: str) -> str:
-    return f"{as_json(End(digest))}\n```\n"
+    return f"{assembly.as_json(assembly.End(digest))}\n```\n"
 
 
 def recognizes(data: bytes) -> bool:
@@ -115,10 +104,10 @@ def _info(language: str) -> str:
     return language if re.fullmatch(_LANGUAGE, language) else ""
 
 
-def _block(heading: str, body: Body, language: str) -> tuple[str, str]:
+def _block(heading: str, body: assembly.Body, language: str) -> tuple[str, str]:
     ticks = _longest(body.data)
     fence = "```" if ticks < 3 else "`" * (ticks + 1)
-    return f"\n{heading}\n\n{fence}{language}\n", f"{newline_after(body.data)}{fence}\n"
+    return f"\n{heading}\n\n{fence}{language}\n", f"{assembly.newline_after(body.data)}{fence}\n"
 
 
 def _longest(data: bytes) -> int:

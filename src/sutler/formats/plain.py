@@ -5,20 +5,7 @@ no content can end its section."""
 
 from __future__ import annotations
 
-from sutler.formats.assembly import (
-    Body,
-    End,
-    Line,
-    Title,
-    about,
-    as_json,
-    blocks,
-    body_of,
-    level_note,
-    newline_after,
-    not_shown,
-    title_of,
-)
+from sutler.formats import assembly
 from sutler.formats.assembly import shown as shown
 from sutler.formats.document import Level, Listing, Pack, Preamble
 from sutler.formats.markdown import listed_path as listed_path
@@ -40,22 +27,22 @@ _SHORT = 8  # digits in a mark
 
 
 def intro(preamble: Preamble, line_numbers: bool) -> str:
-    paragraphs = "\n".join(about(preamble, line_numbers))
+    paragraphs = "\n".join(assembly.about(preamble, line_numbers))
     project = f"Project: {quote(preamble.project)}\n{part_line(preamble)}"
     return f"{SIGNATURE}\n{paragraphs}\n\n{project}"
 
 
 def block(name: str, text: str) -> tuple[str, str]:
-    return _block(f"({name})", body_of(text))
+    return _block(f"({name})", assembly.body_of(text))
 
 
-def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+def around(name: str, level: Level, language: str, body: assembly.Body) -> tuple[str, str]:
     del language
-    return _block(f"{name}{level_note(level, body)}", body)
+    return _block(f"{name}{assembly.level_note(level, body)}", body)
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    return intro(preamble, line_numbers) + blocks(block, preamble, "header", "tree")
+    return intro(preamble, line_numbers) + assembly.blocks(block, preamble, "header", "tree")
 
 
 def listing_line(path: RelPath) -> str:
@@ -65,18 +52,18 @@ def listing_line(path: RelPath) -> str:
 
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
-    names = not_shown(LISTING, listing_line, listing)
-    goal = blocks(block, preamble, "goal", "instructions")
-    title = manifest_line(title_of(preamble, listing, line_numbers))
+    names = assembly.not_shown(LISTING, listing_line, listing)
+    goal = assembly.blocks(block, preamble, "goal", "instructions")
+    title = manifest_line(assembly.title_of(preamble, listing, line_numbers))
     return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}"
 
 
-def manifest_line(line: Line | Title) -> str:
-    return as_json(line) + "\n"
+def manifest_line(line: assembly.Line | assembly.Title) -> str:
+    return assembly.as_json(line) + "\n"
 
 
 def ending(digest: str) -> str:
-    return f"{as_json(End(digest))}\n"
+    return f"{assembly.as_json(assembly.End(digest))}\n"
 
 
 def recognizes(data: bytes) -> bool:
@@ -89,6 +76,6 @@ def read(data: bytes) -> Pack:
     return parser.read_text(data, plain)
 
 
-def _block(name: str, body: Body) -> tuple[str, str]:
+def _block(name: str, body: assembly.Body) -> tuple[str, str]:
     mark = boundary(body, _SHORT)
-    return f"\n==== {name} [{mark}]\n", f"{newline_after(body.data)}==== end [{mark}]\n"
+    return f"\n==== {name} [{mark}]\n", f"{assembly.newline_after(body.data)}==== end [{mark}]\n"

@@ -8,20 +8,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from sutler.formats.assembly import (
-    ABSTAINED,
-    Body,
-    End,
-    Line,
-    Title,
-    about,
-    as_json,
-    blocks,
-    body_of,
-    newline_after,
-    not_shown,
-    title_of,
-)
+from sutler.formats import assembly
 from sutler.formats.assembly import shown as shown
 from sutler.formats.document import Level, Listing, Pack, Part, Preamble
 from sutler.paths import RelPath, quote, unquote
@@ -51,16 +38,16 @@ def introduction(preamble: Preamble, line_numbers: bool) -> str:
     """Return what the pack is, and its project, in tags."""
     part = preamble.part
     of = "" if part == Part() else f' part="{part.number}" parts="{part.total}"'
-    paragraphs = "\n".join(about(preamble, line_numbers))
+    paragraphs = "\n".join(assembly.about(preamble, line_numbers))
     name = escaped(preamble.project)
     return f'<about>\n{paragraphs}\n</about>\n<project name="{name}"{of} />\n'
 
 
 def block(name: str, text: str) -> tuple[str, str]:
-    return _block(name, "", body_of(text))
+    return _block(name, "", assembly.body_of(text))
 
 
-def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+def around(name: str, level: Level, language: str, body: assembly.Body) -> tuple[str, str]:
     del language
     attributes = f' path="{name.translate(TABLE)}"'
     if level != "full":
@@ -71,7 +58,7 @@ def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    return intro(preamble, line_numbers) + blocks(block, preamble, "header", "tree")
+    return intro(preamble, line_numbers) + assembly.blocks(block, preamble, "header", "tree")
 
 
 def listing_line(path: RelPath) -> str:
@@ -89,22 +76,22 @@ def remainder(listing: Listing) -> str:
     """Return the text after the list of files not shown."""
     count = listing.unnamed
     unnamed = f'<not-named files="{count}" />\n' if count else ""
-    return unnamed + (f"<abstained>{ABSTAINED}</abstained>\n" if listing.abstained else "")
+    return unnamed + (f"<abstained>{assembly.ABSTAINED}</abstained>\n" if listing.abstained else "")
 
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
-    names = not_shown(LISTING, listing_line, listing)
-    goal = blocks(block, preamble, "goal", "instructions")
-    title = manifest_line(title_of(preamble, listing, line_numbers))
+    names = assembly.not_shown(LISTING, listing_line, listing)
+    goal = assembly.blocks(block, preamble, "goal", "instructions")
+    title = manifest_line(assembly.title_of(preamble, listing, line_numbers))
     return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}"
 
 
-def manifest_line(line: Line | Title) -> str:
-    return as_json(line).translate(JSON_TABLE) + "\n"
+def manifest_line(line: assembly.Line | assembly.Title) -> str:
+    return assembly.as_json(line).translate(JSON_TABLE) + "\n"
 
 
 def ending(digest: str) -> str:
-    return f"{as_json(End(digest))}\n</manifest>\n</sutler-pack>\n"
+    return f"{assembly.as_json(assembly.End(digest))}\n</manifest>\n</sutler-pack>\n"
 
 
 def recognizes(data: bytes) -> bool:
@@ -117,12 +104,12 @@ def read(data: bytes) -> Pack:
     return parser.read_text(data, xml)
 
 
-def _block(name: str, attributes: str, body: Body) -> tuple[str, str]:
+def _block(name: str, attributes: str, body: assembly.Body) -> tuple[str, str]:
     tag = f"{name}-{boundary(body)}"
-    return f"<{tag}{attributes}>\n", f"{newline_after(body.data)}</{tag}>\n"
+    return f"<{tag}{attributes}>\n", f"{assembly.newline_after(body.data)}</{tag}>\n"
 
 
-def boundary(body: Body, length: int = _BRIEF) -> str:
+def boundary(body: assembly.Body, length: int = _BRIEF) -> str:
     """Return digits that the body does not contain; deterministic."""
     digits, bumps = body.digest[:length], 0
     while digits.encode() in body.data:

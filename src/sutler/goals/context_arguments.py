@@ -11,20 +11,7 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.goals.context_files import (
-    Candidate,
-    Clean,
-    ContextFile,
-    Discovery,
-    Gathered,
-    Issue,
-    Wanted,
-    issue_of,
-    limit,
-    read,
-    scan_at,
-    shown_path,
-)
+from sutler.goals import context_files
 from sutler.goals.symlinks import links_in
 from sutler.paths import RelPath, quote
 from sutler.scan.globs import GlobSet
@@ -37,22 +24,26 @@ STDIN = "stdin"
 _LINES = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
-def gather_files(wanted: Wanted, *, clean: Clean | None = None) -> Gathered:
+def gather_files(
+    wanted: context_files.Wanted, *, clean: context_files.Clean | None = None
+) -> context_files.Gathered:
     """Discover, limit and read. Collect every error, so that strict mode reports all of them."""
     discovery = discover(wanted)
-    files = read(limit(discovery, wanted.claw), discovery, wanted.claw, clean)
+    files = context_files.read(
+        context_files.limit(discovery, wanted.claw), discovery, wanted.claw, clean
+    )
     if wanted.stdin is not None:
         text = clean(wanted.stdin, STDIN) if clean else wanted.stdin
-        files.append(ContextFile(STDIN, text))
+        files.append(context_files.ContextFile(STDIN, text))
     if wanted.paths and not files and not discovery.errors:
         discovery.warnings.append("no files were found in the given paths")
-    return Gathered(tuple(files), tuple(discovery.errors), tuple(discovery.warnings))
+    return context_files.Gathered(tuple(files), tuple(discovery.errors), tuple(discovery.warnings))
 
 
-def discover(wanted: Wanted) -> Discovery:
+def discover(wanted: context_files.Wanted) -> context_files.Discovery:
     """Find every file below the paths that the filters admit, in the order of the paths, sorted
     within each."""
-    discovery = Discovery([], [], [], set())
+    discovery = context_files.Discovery([], [], [], set())
     for argument in wanted.paths:
         host = os.path.join(wanted.cwd, argument)
         if argument == "-" and wanted.stdin is not None:
@@ -66,12 +57,14 @@ def discover(wanted: Wanted) -> Discovery:
         ):
             message = "broken symbolic link" if os.path.lexists(host) else "does not exist"
             discovery.errors.append(
-                Issue("missing", argument, f"Path {message}: {quote(argument)}")
+                context_files.Issue("missing", argument, f"Path {message}: {quote(argument)}")
             )
     return discovery
 
 
-def _discover_lines(discovery: Discovery, argument: str, wanted: Wanted) -> bool:
+def _discover_lines(
+    discovery: context_files.Discovery, argument: str, wanted: context_files.Wanted
+) -> bool:
     """Handle `PATH:10-40` and `PATH:10`, where PATH is a file; return False for anything else."""
     match = _LINES.fullmatch(argument)
     host = os.path.join(wanted.cwd, match[1]) if match else ""
@@ -81,7 +74,7 @@ def _discover_lines(discovery: Discovery, argument: str, wanted: Wanted) -> bool
     last = int(match[3] or first)
     if not 0 < first <= last:
         message = f"Not a range of lines: {quote(argument)}"
-        discovery.errors.append(Issue("missing", argument, message))
+        discovery.errors.append(context_files.Issue("missing", argument, message))
         return True
     start = len(discovery.candidates)
     discovery.seen.discard(os.path.realpath(host))  # two ranges of one file are two sections
@@ -91,20 +84,24 @@ def _discover_lines(discovery: Discovery, argument: str, wanted: Wanted) -> bool
     return True
 
 
-def _discover_glob(discovery: Discovery, argument: str, wanted: Wanted) -> bool:
+def _discover_glob(
+    discovery: context_files.Discovery, argument: str, wanted: context_files.Wanted
+) -> bool:
     """Select by glob among the files of a scan of the current folder; return False if `argument` is
     not a glob."""
     if not any(char in argument for char in "*?[{"):
         return False
     # Anchored at the current folder, as in a shell.
     selected = GlobSet([argument if argument.startswith("/") else f"/{argument}"])
-    whole = Discovery([], [], [], set())
+    whole = context_files.Discovery([], [], [], set())
     _discover_folder(whole, os.path.realpath(wanted.cwd), wanted)
     matching = [
         candidate for candidate in whole.candidates if selected.match(RelPath(candidate.display))
     ]
     if not matching:
-        discovery.errors.append(Issue("missing", argument, f"No file matches: {quote(argument)}"))
+        discovery.errors.append(
+            context_files.Issue("missing", argument, f"No file matches: {quote(argument)}")
+        )
     for candidate in matching:
         where = os.path.join(candidate.folder, candidate.path)
         if where not in discovery.seen:
@@ -113,18 +110,24 @@ def _discover_glob(discovery: Discovery, argument: str, wanted: Wanted) -> bool:
     return True
 
 
-def _discover_file(discovery: Discovery, host: str, argument: str, wanted: Wanted) -> None:
+def _discover_file(
+    discovery: context_files.Discovery, host: str, argument: str, wanted: context_files.Wanted
+) -> None:
     """Add a file that the user named. Filters do not apply; credentials and AI denials are excluded
     all the same."""
     folder = os.path.dirname(host)
-    snapshot = scan_at(host, wanted.cwd, wanted.rules)
+    snapshot = context_files.scan_at(host, wanted.cwd, wanted.rules)
     for exclusion in snapshot.excluded:
         why = f"{exclusion.reason.replace('_', ' ')}: {exclusion.rule}"
-        discovery.errors.append(Issue("withheld", argument, f"Left out: {quote(argument)} ({why})"))
+        discovery.errors.append(
+            context_files.Issue("withheld", argument, f"Left out: {quote(argument)} ({why})")
+        )
     _admit(discovery, folder, snapshot, wanted.cwd)
 
 
-def _discover_folder(discovery: Discovery, host: str, wanted: Wanted) -> None:
+def _discover_folder(
+    discovery: context_files.Discovery, host: str, wanted: context_files.Wanted
+) -> None:
     plain = [name.rstrip("/") for name in wanted.claw.excluded_directories]
     globs = [name for name in plain if any(char in name for char in "*?[{")]
     rules = replace(
@@ -147,11 +150,15 @@ class _Filter(Struct, frozen=True):
 
 
 def _scan_folder(
-    discovery: Discovery, host: str, wanted: Wanted, filter: _Filter, alias: str = ""
+    discovery: context_files.Discovery,
+    host: str,
+    wanted: context_files.Wanted,
+    filter: _Filter,
+    alias: str = "",
 ) -> None:
     """Scan one folder. `alias` is the path of the link that led to it; the display paths of its
     files start with the alias."""
-    snapshot = scan_at(host, wanted.cwd, filter.rules, wanted.tell)
+    snapshot = context_files.scan_at(host, wanted.cwd, filter.rules, wanted.tell)
     start = len(discovery.candidates)
     _warn_exclusions(discovery, host, snapshot, wanted)
     _admit(discovery, host, snapshot, wanted.cwd, filter.globs)
@@ -169,7 +176,12 @@ def _scan_folder(
 
 
 def _follow_links(
-    discovery: Discovery, host: str, snapshot: Snapshot, wanted: Wanted, filter: _Filter, alias: str
+    discovery: context_files.Discovery,
+    host: str,
+    snapshot: Snapshot,
+    wanted: context_files.Wanted,
+    filter: _Filter,
+    alias: str,
 ) -> None:
     """Add the targets of the links in a folder, under the paths of the links. Each target is added
     once, because links can form cycles."""
@@ -178,7 +190,7 @@ def _follow_links(
         display = (
             os.path.join(alias, link.path)
             if alias
-            else shown_path(os.path.join(host, link.path), wanted.cwd)
+            else context_files.shown_path(os.path.join(host, link.path), wanted.cwd)
         )
         if link.leads in _WHY_NOT:
             discovery.warnings.append(
@@ -196,7 +208,9 @@ def _follow_links(
         )
         if link.leads == "file":
             folder, name = os.path.split(link.real)
-            discovery.candidates.append(Candidate(folder, RelPath(name), display, target.size))
+            discovery.candidates.append(
+                context_files.Candidate(folder, RelPath(name), display, target.size)
+            )
         elif depth is None or depth >= 0:
             _scan_folder(
                 discovery,
@@ -226,7 +240,9 @@ _WHY_NOT = {
 }
 
 
-def _warn_exclusions(discovery: Discovery, host: str, snapshot: Snapshot, wanted: Wanted) -> None:
+def _warn_exclusions(
+    discovery: context_files.Discovery, host: str, snapshot: Snapshot, wanted: context_files.Wanted
+) -> None:
     """Warn about exclusions that the user did not configure; configured filters stay silent."""
     followed = wanted.claw.symlinks == "follow"
     for exclusion in snapshot.excluded:
@@ -240,21 +256,31 @@ def _warn_exclusions(discovery: Discovery, host: str, snapshot: Snapshot, wanted
             "special",
             "mount_point",
         ):
-            display = quote(shown_path(os.path.join(host, exclusion.path), wanted.cwd))
+            display = quote(
+                context_files.shown_path(os.path.join(host, exclusion.path), wanted.cwd)
+            )
             discovery.warnings.append(
                 f"Left out: {display} ({exclusion.reason.replace('_', ' ')}: {exclusion.rule})"
             )
 
 
 def _admit(
-    discovery: Discovery, host: str, snapshot: Snapshot, cwd: str, globs: GlobSet = _NO_GLOBS
+    discovery: context_files.Discovery,
+    host: str,
+    snapshot: Snapshot,
+    cwd: str,
+    globs: GlobSet = _NO_GLOBS,
 ) -> None:
     for problem in snapshot.problems:
-        display = shown_path(os.path.join(host, problem.path), cwd)
-        discovery.errors.append(issue_of(problem, display))
+        display = context_files.shown_path(os.path.join(host, problem.path), cwd)
+        discovery.errors.append(context_files.issue_of(problem, display))
     for entry in snapshot.entries:
         where = os.path.join(host, entry.path)
         if globs.match(entry.path) or where in discovery.seen:
             continue
         discovery.seen.add(where)
-        discovery.candidates.append(Candidate(host, entry.path, shown_path(where, cwd), entry.size))
+        discovery.candidates.append(
+            context_files.Candidate(
+                host, entry.path, context_files.shown_path(where, cwd), entry.size
+            )
+        )

@@ -11,18 +11,10 @@ from sutler.errors import UsageError
 from sutler.formats.document import Pack
 from sutler.pack.serial import deserialize
 from sutler.paths import wire_path
-from sutler.survey.wire import (
-    FileContent,
-    FullPack,
-    KeyFile,
-    Moved,
-    PackChange,
-    PackDiff,
-    SummaryPack,
-)
+from sutler.survey import wire
 from sutler.tasks.wire import ContextPack
 
-AnyPack = Pack | FullPack | SummaryPack | ContextPack
+AnyPack = Pack | wire.FullPack | wire.SummaryPack | ContextPack
 """A rendered pack as `parse` gives it, or one of the documents."""
 
 
@@ -34,7 +26,7 @@ def read_pack(data: bytes) -> AnyPack:
     if not is_document(data):
         return parse(data)
     found = deserialize(data)
-    if isinstance(found, FullPack | SummaryPack | ContextPack):
+    if isinstance(found, wire.FullPack | wire.SummaryPack | ContextPack):
         return found
     raise UsageError(
         f"this is a {type(found).__name__} and not a pack",
@@ -67,18 +59,23 @@ _ABSENT = _Seen("", note="not in the project")
 _UNNAMED = _Seen("", note="no room for its name, or gone")
 
 
-def diff_packs(before: AnyPack, after: AnyPack) -> PackDiff:
+def diff_packs(before: AnyPack, after: AnyPack) -> wire.PackDiff:
     """What entered, left, changed level or text from `before` to `after`, and why. Sorted by
     path."""
     old, new = _files(before), _files(after)
     unseen, gone = _unseen(before), _unseen(after)
-    groups: dict[str, list[PackChange]] = {"entered": [], "left": [], "level": [], "content": []}
+    groups: dict[str, list[wire.PackChange]] = {
+        "entered": [],
+        "left": [],
+        "level": [],
+        "content": [],
+    }
     for path in sorted(old.keys() | new.keys()):
         was, now = old.get(path, unseen), new.get(path, gone)
         kind = _kind(was, now)
         if kind:
-            groups[kind].append(PackChange(path, was.level, now.level, _why(kind, was, now)))
-    return PackDiff(
+            groups[kind].append(wire.PackChange(path, was.level, now.level, _why(kind, was, now)))
+    return wire.PackDiff(
         entered=tuple(groups["entered"]),
         left=tuple(groups["left"]),
         level_changed=tuple(groups["level"]),
@@ -151,12 +148,12 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _shown(pack: FullPack | SummaryPack) -> list[tuple[str, str, str, str]]:
-    if isinstance(pack, SummaryPack):
+def _shown(pack: wire.FullPack | wire.SummaryPack) -> list[tuple[str, str, str, str]]:
+    if isinstance(pack, wire.SummaryPack):
         return [(item.path, "summary", repr(item), "key file") for item in pack.key_files_summary]
     notes = {key.path: f"key file ({key.importance})" for key in pack.key_files}
     # Earlier versions had the text of a key file in `key_files` alone: it is read from there too.
-    texts: dict[str, KeyFile | FileContent] = {item.path: item for item in pack.key_files}
+    texts: dict[str, wire.KeyFile | wire.FileContent] = {item.path: item for item in pack.key_files}
     texts |= {item.path: item for item in pack.contents}
     return [
         (path, level_of(item), item.content, notes.get(path, "text"))
@@ -164,7 +161,7 @@ def _shown(pack: FullPack | SummaryPack) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def level_of(item: KeyFile | FileContent) -> str:
+def level_of(item: wire.KeyFile | wire.FileContent) -> str:
     """How much of a file a document shows, in the words of a rendered pack."""
     if item.condensed is not UNSET:
         return "outline" if item.condensed == "outline" else "condensed"
@@ -193,16 +190,16 @@ def shown_texts(pack: AnyPack) -> list[tuple[str, str, str]]:
 
 def whole_texts(pack: AnyPack) -> dict[str, str]:
     """The texts that a pack shows from first to last line, by path."""
-    if isinstance(pack, SummaryPack):
+    if isinstance(pack, wire.SummaryPack):
         return {}
     return {path: seen.text for path, seen in _files(pack).items() if seen.level == "full"}
 
 
-def verify(pack: AnyPack, current: Mapping[str, str]) -> tuple[Moved, ...]:
+def verify(pack: AnyPack, current: Mapping[str, str]) -> tuple[wire.Moved, ...]:
     """Files that have moved on since. `current` holds today's digests; an absent path is gone."""
     recorded = pack_digests(pack)
     return tuple(
-        Moved(path, recorded[path], current.get(path, ""))
+        wire.Moved(path, recorded[path], current.get(path, ""))
         for path in sorted(recorded)
         if current.get(path, "") != recorded[path]
     )

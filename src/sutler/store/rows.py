@@ -11,21 +11,8 @@ import msgspec
 
 from sutler.errors import DeniedError
 from sutler.paths import RelPath, quote, unquote
+from sutler.store import records
 from sutler.store.base import Database, Query, Row
-from sutler.store.records import (
-    Approval,
-    AuditEntry,
-    AuditRow,
-    Caller,
-    Fact,
-    Limits,
-    Receipt,
-    RegistryRow,
-    Spent,
-    Version,
-    seal,
-    sha256,
-)
 
 AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
 VERSION = (
@@ -64,16 +51,16 @@ MOVED = "moved"
 """Name of the mark of a store whose ledger goes on elsewhere."""
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
-UNLIMITED = Limits()
+UNLIMITED = records.Limits()
 _REMEMBERED = 4_096
-_NOTHING = Spent()
+_NOTHING = records.Spent()
 Newest = dict[str, tuple[int, str, str]]
 """Cache of a transaction by path: number, digest and call of the newest version."""
 
 
-def version_of(row: Row) -> Version:
+def version_of(row: Row) -> records.Version:
     id, path, digest, size, at, author, origin, note, mode, call = row
-    return Version(
+    return records.Version(
         id=id,
         path=RelPath(unquote(path)),
         digest=digest,
@@ -87,9 +74,9 @@ def version_of(row: Row) -> Version:
     )
 
 
-def approval_of(row: Row) -> Approval:
+def approval_of(row: Row) -> records.Approval:
     body, state, settled_by, used_by = row
-    approval = msgspec.json.decode(body, type=Approval)
+    approval = msgspec.json.decode(body, type=records.Approval)
     return msgspec.structs.replace(
         approval,
         path=RelPath(unquote(approval.path)),
@@ -99,9 +86,9 @@ def approval_of(row: Row) -> Approval:
     )
 
 
-def registry_row_of(row: Row) -> RegistryRow:
+def registry_row_of(row: Row) -> records.RegistryRow:
     path, size, digest, mtime_ns, version, tags, sensitivity, language = row
-    return RegistryRow(
+    return records.RegistryRow(
         RelPath(unquote(path)),
         size,
         digest,
@@ -113,17 +100,17 @@ def registry_row_of(row: Row) -> RegistryRow:
     )
 
 
-def charge(entry: AuditEntry) -> Spent:
+def charge(entry: records.AuditEntry) -> records.Spent:
     """Return the cost of an entry. A write is charged before it happens, a read before its text is
     sent."""
     if entry.phase == "intent":
-        return Spent(writes=1)
+        return records.Spent(writes=1)
     if entry.phase != "done":
-        return Spent()
-    return Spent(reads=int(entry.effect != "write"), bytes=entry.bytes, tokens=entry.tokens)
+        return records.Spent()
+    return records.Spent(reads=int(entry.effect != "write"), bytes=entry.bytes, tokens=entry.tokens)
 
 
-def over(spent: Spent, limits: Limits) -> str:
+def over(spent: records.Spent, limits: records.Limits) -> str:
     """Return the rule of the budget that is exceeded; empty if none is."""
     for name in ("reads", "writes", "bytes", "tokens"):
         limit, used = getattr(limits, name), getattr(spent, name)
@@ -132,7 +119,7 @@ def over(spent: Spent, limits: Limits) -> str:
     return ""
 
 
-def says_the_same(digest: str, call: str, version: Version) -> bool:
+def says_the_same(digest: str, call: str, version: records.Version) -> bool:
     """Return whether `version` repeats the newest one. A write always adds a version; a read adds
     one only if the content differs."""
     return call == version.call if version.call else digest == version.digest
@@ -149,14 +136,14 @@ class Place(NamedTuple):
 
 
 def chain(
-    query: Query, place: Place, entries: Sequence[AuditEntry], caller: Caller | None
-) -> tuple[AuditRow, ...]:
+    query: Query, place: Place, entries: Sequence[records.AuditEntry], caller: records.Caller | None
+) -> tuple[records.AuditRow, ...]:
     """Append entries to the chain and charge them. With a `caller`, raise DeniedError if a budget
     is exceeded, which rolls back all entries."""
-    project, rows = place.project, list[AuditRow]()
+    project, rows = place.project, list[records.AuditRow]()
     first = seq, prev = query(place.head, (project,))[0]
     for entry in entries:
-        row = seal(entry, seq + 1, prev)
+        row = records.seal(entry, seq + 1, prev)
         if row.phase != "intent" and entry.effect == "write":
             query("DELETE FROM pending WHERE project = ? AND call = ?", (project, row.call))
         query(
@@ -165,7 +152,7 @@ def chain(
         )
         if not query.changes():
             seen = query(f"{AUDIT} AND call = ? AND phase = ?", (project, entry.call, entry.phase))
-            rows.append(AuditRow(*seen[0]))  # a retry after a lost reply
+            rows.append(records.AuditRow(*seen[0]))  # a retry after a lost reply
             continue
         rows.append(row)
         seq, prev = row.seq, row.hash
@@ -180,18 +167,20 @@ def chain(
     return tuple(rows)
 
 
-def _charge(query: Query, project: str, entry: AuditEntry, caller: Caller | None) -> None:
+def _charge(
+    query: Query, project: str, entry: records.AuditEntry, caller: records.Caller | None
+) -> None:
     cost, who = charge(entry), (project, entry.caller, entry.session)
     if cost == _NOTHING:
         return
     query(CHARGE, (*who, cost.reads, cost.writes, cost.bytes, cost.tokens))
     if caller is not None and caller.limits != UNLIMITED:
-        rule = over(Spent(*query(SPENT, who)[0]), caller.limits)
+        rule = over(records.Spent(*query(SPENT, who)[0]), caller.limits)
         if rule:
             raise DeniedError(f"{entry.tool} would overdraw the budget of this session", rule=rule)
 
 
-def add_version(query: Query, project: str, version: Version, newest: Newest) -> None:
+def add_version(query: Query, project: str, version: records.Version, newest: Newest) -> None:
     """Append to a path's history, unless the newest version is the same."""
     path = quote(version.path)
     last = newest.get(path)
@@ -213,7 +202,7 @@ def add_version(query: Query, project: str, version: Version, newest: Newest) ->
 
 
 def update_registry(
-    query: Query, project: str, fresh: Sequence[RegistryRow], gone: Sequence[str]
+    query: Query, project: str, fresh: Sequence[records.RegistryRow], gone: Sequence[str]
 ) -> None:
     """Replace the rows of fresh files; delete those of files that are gone."""
     for path in (*gone, *(row.path for row in fresh)):
@@ -227,7 +216,7 @@ def update_registry(
         )
 
 
-def put_receipt(query: Query, project: str, receipt: Receipt, files: bytes) -> None:
+def put_receipt(query: Query, project: str, receipt: records.Receipt, files: bytes) -> None:
     """Store a receipt, and the list of the pack's files if it is not there yet."""
     earlier = query("SELECT 1 FROM sent WHERE project = ? AND pack = ?", (project, receipt.pack))
     if files and not earlier:
@@ -264,14 +253,14 @@ class Recent:
         self._facts.clear()
         self._digests.clear()
 
-    def has_fact(self, fact: Fact) -> bool:
+    def has_fact(self, fact: records.Fact) -> bool:
         return fact[:3] in self._facts
 
-    def has_version(self, version: Version) -> bool:
+    def has_version(self, version: records.Version) -> bool:
         last = self._digests.get(version.path) if self._versions else None
         return version.origin == "seen" and last == version.digest
 
-    def remember(self, versions: Sequence[Version], facts: Sequence[Fact]) -> None:
+    def remember(self, versions: Sequence[records.Version], facts: Sequence[records.Fact]) -> None:
         """Add what a committed transaction stored."""
         if len(self._facts) + len(self._digests) > _REMEMBERED:
             self.clear()
@@ -280,7 +269,11 @@ class Recent:
 
 
 def add_seen(
-    query: Query, project: str, versions: Sequence[Version], facts: Sequence[Fact], recent: Recent
+    query: Query,
+    project: str,
+    versions: Sequence[records.Version],
+    facts: Sequence[records.Fact],
+    recent: Recent,
 ) -> None:
     """Store versions and facts, except those that are known to be stored."""
     newest: Newest = {}
@@ -295,7 +288,7 @@ def add_seen(
 @lru_cache(maxsize=_REMEMBERED)
 def slot_of(project: str, path: str) -> str:
     """Return the lock of a path: one of 256."""
-    return sha256(f"{project} {quote(path)}")[:2]
+    return records.sha256(f"{project} {quote(path)}")[:2]
 
 
 def put_named(query: Query, project: str, name: str, value: bytes | None) -> None:

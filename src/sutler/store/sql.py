@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from sutler.paths import RelPath, quote
+from sutler.store import records
 from sutler.store.base import Database, Query, Row, Value, Witness
-from sutler.store.records import (
-    GENESIS,
-    Approval,
-    AuditEntry,
-    AuditRow,
-    Caller,
-    Fact,
-    Receipt,
-    RegistryRow,
-    Spent,
-    Version,
-    canonical,
-    unseal,
-)
 from sutler.store.rows import (
     APPROVAL,
     AUDIT,
@@ -61,7 +48,8 @@ class SqlStore:
         self._witness: tuple[int, Witness] | None = None
         self._recent = group.recent if group else Recent()
         self._write(
-            "INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS)
+            "INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING",
+            (project, records.GENESIS),
         )
 
     @property
@@ -79,7 +67,7 @@ class SqlStore:
 
     # registry
 
-    def registry(self) -> tuple[RegistryRow, ...]:
+    def registry(self) -> tuple[records.RegistryRow, ...]:
         rows = self._read(
             "SELECT path, size, digest, mtime_ns, version, tags, sensitivity, language FROM"
             " registry WHERE project = ?",
@@ -87,7 +75,9 @@ class SqlStore:
         )
         return tuple(sorted((registry_row_of(row) for row in rows), key=lambda row: row.path))
 
-    def update_registry(self, rows: Iterable[RegistryRow], gone: Iterable[str] = ()) -> None:
+    def update_registry(
+        self, rows: Iterable[records.RegistryRow], gone: Iterable[str] = ()
+    ) -> None:
         fresh, stale = tuple(rows), tuple(gone)
 
         if fresh or stale:
@@ -118,21 +108,21 @@ class SqlStore:
 
     # packs that left
 
-    def put_receipt(self, receipt: Receipt, files: bytes = b"") -> None:
+    def put_receipt(self, receipt: records.Receipt, files: bytes = b"") -> None:
         """Store a receipt, and the list of the pack's files unless an earlier receipt of the same
         pack stored it."""
         self.database.transact(
             lambda query: put_receipt(query, self.project, receipt, files), write=True
         )
 
-    def receipts(self, limit: int = 100, start: str = "") -> tuple[Receipt, ...]:
+    def receipts(self, limit: int = 100, start: str = "") -> tuple[records.Receipt, ...]:
         """Return receipts of packs whose id begins with `start`, newest first."""
         rows = self._read(
             "SELECT pack, at, body FROM receipts WHERE project = ? AND substr(pack, 1, ?) = ? "
             "ORDER BY at DESC, pack LIMIT ?",
             (self.project, len(start), start, limit),
         )
-        return tuple(Receipt(pack=pack, at=at, body=body) for pack, at, body in rows)
+        return tuple(records.Receipt(pack=pack, at=at, body=body) for pack, at, body in rows)
 
     def sent(self, pack: str) -> bytes:
         rows = self._read(
@@ -157,7 +147,7 @@ class SqlStore:
         )
         return bytes(rows[0][0]) if rows else None
 
-    def add_version(self, version: Version) -> None:
+    def add_version(self, version: records.Version) -> None:
         """Append to a path's history, unless the newest version is the same."""
         newest = self.versions(version.path, 1)
         if not (newest and says_the_same(newest[0].digest, newest[0].call, version)):
@@ -165,7 +155,7 @@ class SqlStore:
                 lambda query: add_version(query, self.project, version, {}), write=True
             )
 
-    def versions(self, path: str, limit: int = 100) -> tuple[Version, ...]:
+    def versions(self, path: str, limit: int = 100) -> tuple[records.Version, ...]:
         rows = self._read(f"{VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
         return tuple(version_of(row) for row in rows)
 
@@ -208,8 +198,10 @@ class SqlStore:
 
     # approvals
 
-    def add_approval(self, approval: Approval) -> None:
-        body = canonical(msgspec.structs.replace(approval, path=RelPath(quote(approval.path))))
+    def add_approval(self, approval: records.Approval) -> None:
+        body = records.canonical(
+            msgspec.structs.replace(approval, path=RelPath(quote(approval.path)))
+        )
         self._write(
             "INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
@@ -223,11 +215,11 @@ class SqlStore:
             ),
         )
 
-    def approval(self, id: str) -> Approval | None:
+    def approval(self, id: str) -> records.Approval | None:
         rows = self._read(f"{APPROVAL} AND id = ?", (self.project, id))
         return approval_of(rows[0]) if rows else None
 
-    def approvals(self, state: str, limit: int = 100) -> tuple[Approval, ...]:
+    def approvals(self, state: str, limit: int = 100) -> tuple[records.Approval, ...]:
         rows = self._read(
             f"{APPROVAL} AND state = ? ORDER BY created DESC, id LIMIT ?",
             (self.project, state, limit),
@@ -258,21 +250,23 @@ class SqlStore:
 
     # the ledger
 
-    def append(self, entry: AuditEntry, caller: Caller | None = None) -> AuditRow:
+    def append(
+        self, entry: records.AuditEntry, caller: records.Caller | None = None
+    ) -> records.AuditRow:
         """Append an entry and charge its cost. With a `caller`, append nothing and raise
         DeniedError if a budget is exceeded."""
         return self.record((entry,), caller)[0]
 
     def record(
         self,
-        entries: Sequence[AuditEntry],
-        caller: Caller | None = None,
+        entries: Sequence[records.AuditEntry],
+        caller: records.Caller | None = None,
         *,
         blobs: Iterable[tuple[str, bytes]] = (),
-        versions: Iterable[Version] = (),
-        facts: Iterable[Fact] = (),
+        versions: Iterable[records.Version] = (),
+        facts: Iterable[records.Fact] = (),
         wait: bool = True,
-    ) -> tuple[AuditRow, ...]:
+    ) -> tuple[records.AuditRow, ...]:
         """Append entries with their contents, versions and facts, in one transaction. Without
         `wait` the commit does not wait for the disk."""
         contents, fresh, fresh_facts = tuple(blobs), tuple(versions), tuple(facts)
@@ -280,7 +274,7 @@ class SqlStore:
         if self._group is not None and reads and (caller is None or caller.limits == UNLIMITED):
             return self._group.record(entries, fresh, fresh_facts, self._attest)
 
-        def work(query: Query) -> tuple[AuditRow, ...]:
+        def work(query: Query) -> tuple[records.AuditRow, ...]:
             for digest, data in contents:
                 query(
                     "INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -296,8 +290,11 @@ class SqlStore:
         return appended
 
     def extend(
-        self, query: Query, entries: Sequence[AuditEntry], caller: Caller | None = None
-    ) -> tuple[AuditRow, ...]:
+        self,
+        query: Query,
+        entries: Sequence[records.AuditEntry],
+        caller: records.Caller | None = None,
+    ) -> tuple[records.AuditRow, ...]:
         """Append entries inside a transaction of the caller."""
         return chain(query, self._place, entries, caller)
 
@@ -311,18 +308,18 @@ class SqlStore:
         before the commit leaves no signature that contradicts the ledger."""
         self._witness = every, sign
 
-    def _attest(self, rows: Sequence[AuditRow]) -> None:
+    def _attest(self, rows: Sequence[records.AuditRow]) -> None:
         if self._witness is None or not rows:
             return
         every, sign = self._witness
         before = rows[0].seq - 1
         if before and rows[-1].seq // every > before // every:
-            first = unseal(rows[0])
+            first = records.unseal(rows[0])
             sign(before, first.prev, first.at)
 
-    def pending(self) -> tuple[AuditRow, ...]:
+    def pending(self) -> tuple[records.AuditRow, ...]:
         """Return the intents of writes that have no outcome yet, oldest first."""
-        return tuple(AuditRow(*row) for row in self._read(PENDING, (self.project,)))
+        return tuple(records.AuditRow(*row) for row in self._read(PENDING, (self.project,)))
 
     def pending_count(self) -> int:
         """Return the number of pending intents; cheap, because every write checks it."""
@@ -330,13 +327,13 @@ class SqlStore:
             self._read("SELECT COUNT(*) FROM pending WHERE project = ?", (self.project,))[0][0]
         )
 
-    def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]:
+    def audit(self, after: int = 0, limit: int = 1_000) -> tuple[records.AuditRow, ...]:
         rows = self._read(f"{AUDIT} AND seq > ? ORDER BY seq LIMIT ?", (self.project, after, limit))
-        return tuple(AuditRow(*row) for row in rows)
+        return tuple(records.AuditRow(*row) for row in rows)
 
     def audit_of(
         self, session: str, path: str | None = None, limit: int = 1_000
-    ) -> tuple[AuditRow, ...]:
+    ) -> tuple[records.AuditRow, ...]:
         """Return the newest entries of a session, or of one path in it, in ascending order."""
         if path is None:
             rows = self._read(
@@ -345,20 +342,21 @@ class SqlStore:
         else:
             sql = f"{AUDIT} AND session = ? AND path = ? ORDER BY seq DESC LIMIT ?"
             rows = self._read(sql, (self.project, session, quote(path), limit))
-        return tuple(AuditRow(*row) for row in reversed(rows))
+        return tuple(records.AuditRow(*row) for row in reversed(rows))
 
-    def audit_of_call(self, call: str) -> tuple[AuditRow, ...]:
+    def audit_of_call(self, call: str) -> tuple[records.AuditRow, ...]:
         """Return the rows of a call and of its parts (`CALL.0`, `CALL.1` …), oldest first."""
         sql = f"{AUDIT} AND (call = ? OR (call >= ? AND call < ?)) ORDER BY seq"
         return tuple(
-            AuditRow(*row) for row in self._read(sql, (self.project, call, f"{call}.", f"{call}/"))
+            records.AuditRow(*row)
+            for row in self._read(sql, (self.project, call, f"{call}.", f"{call}/"))
         )
 
     def head(self) -> tuple[int, str]:
         rows = self._read(
             "SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit'", (self.project,)
         )
-        return (rows[0][0], rows[0][1]) if rows else (0, GENESIS)
+        return (rows[0][0], rows[0][1]) if rows else (0, records.GENESIS)
 
     def drop_audit(self, through: int) -> int:
         return len(
@@ -368,14 +366,14 @@ class SqlStore:
             )
         )
 
-    def spent(self, caller: str, session: str) -> Spent:
+    def spent(self, caller: str, session: str) -> records.Spent:
         rows = self._read(SPENT, (self.project, caller, session))
-        return Spent(*rows[0]) if rows else Spent()
+        return records.Spent(*rows[0]) if rows else records.Spent()
 
-    def tally(self) -> tuple[tuple[str, str, Spent], ...]:
+    def tally(self) -> tuple[tuple[str, str, records.Spent], ...]:
         rows = self._read(
             "SELECT caller, session, reads, writes, bytes, tokens FROM spending WHERE project = ? "
             "ORDER BY caller, session",
             (self.project,),
         )
-        return tuple((row[0], row[1], Spent(*row[2:])) for row in rows)
+        return tuple((row[0], row[1], records.Spent(*row[2:])) for row in rows)

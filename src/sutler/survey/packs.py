@@ -13,6 +13,7 @@ from sutler.formats.document import CleanText
 from sutler.paths import basename, normalize_path, wire_path
 from sutler.scan.classify import Classified, extractable, facts_of
 from sutler.scan.snapshot import Problem, Snapshot
+from sutler.survey import wire
 from sutler.survey.code import CodeFacts, code_facts
 from sutler.survey.entries import entrypoints
 from sutler.survey.graph import weights
@@ -20,27 +21,9 @@ from sutler.survey.keys import KeyLimits, Named, key_files, largest
 from sutler.survey.manifest import Surveyed, survey_manifest
 from sutler.survey.repository import described_files, key_file_summary, repo_summary
 from sutler.survey.risks import hotspots
-from sutler.survey.wire import (
-    EntrypointSummary,
-    ExclusionReason,
-    FileContent,
-    FileIndexEntry,
-    FileSummary,
-    FullPack,
-    KeyFile,
-    KeyFileSummary,
-    Manifest,
-    PackConstraints,
-    PackMetadata,
-    PackType,
-    RiskHotspot,
-    SummaryPack,
-    TruncationConfig,
-    seed_reason,
-)
 
-_CONSTRAINTS = PackConstraints()
-_CUT = TruncationConfig()
+_CONSTRAINTS = wire.PackConstraints()
+_CUT = wire.TruncationConfig()
 _KEYS = KeyLimits()
 Truncated = tuple[str, bool]
 """A text within its limit, and whether it was cut for that."""
@@ -81,10 +64,10 @@ def classified(snapshot: Snapshot) -> list[Classified]:
 
 def select_pack(
     snapshot: Snapshot,
-    constraints: PackConstraints = _CONSTRAINTS,
-    cut: TruncationConfig = _CUT,
+    constraints: wire.PackConstraints = _CONSTRAINTS,
+    cut: wire.TruncationConfig = _CUT,
     measured: Mapping[str, int] | None = None,
-) -> tuple[PackType, str]:
+) -> tuple[wire.PackType, str]:
     """The seed's selection logic, with the reason for the transparency record. `measured` are the
     bytes that each file would show, where the files were read; without them the sizes speak."""
     if constraints.prefer_summary:
@@ -105,13 +88,15 @@ def select_pack(
     )
 
 
-def _limits(constraints: PackConstraints) -> list[tuple[str, int]]:
+def _limits(constraints: wire.PackConstraints) -> list[tuple[str, int]]:
     providers = sorted(constraints.provider_limits.items())
     own = [("max_content_bytes", constraints.max_content_bytes)]
     return own + [(f"the limit for provider {name}", limit) for name, limit in providers]
 
 
-def truncate(text: str, cut: TruncationConfig = _CUT, limit: int | None = None) -> tuple[str, bool]:
+def truncate(
+    text: str, cut: wire.TruncationConfig = _CUT, limit: int | None = None
+) -> tuple[str, bool]:
     """Head, marker, tail when the text is over the byte limit; lines too long for that are cut
     within."""
     limit = cut.max_file_bytes if limit is None else min(limit, cut.max_file_bytes)
@@ -136,7 +121,7 @@ def truncate(text: str, cut: TruncationConfig = _CUT, limit: int | None = None) 
     ), True
 
 
-def _within(clean: CleanText, cut: TruncationConfig, limit: int | None = None) -> Truncated:
+def _within(clean: CleanText, cut: wire.TruncationConfig, limit: int | None = None) -> Truncated:
     text, was_cut = truncate(clean.text, cut, limit)
     return text, was_cut or bool(clean.condensed)
 
@@ -178,10 +163,10 @@ class _Shown(Struct):
 
 def build_full(
     material: Material,
-    constraints: PackConstraints = _CONSTRAINTS,
-    cut: TruncationConfig = _CUT,
+    constraints: wire.PackConstraints = _CONSTRAINTS,
+    cut: wire.TruncationConfig = _CUT,
     limits: KeyLimits = _KEYS,
-) -> FullPack:
+) -> wire.FullPack:
     """Manifest, index, all text, the key files once more, metadata. Key files come first when room
     is short, and both copies of their text count."""
     pairs = classified(material.snapshot)
@@ -209,11 +194,11 @@ def build_full(
     shown.show([*first, *_ordered(rest, material.order)], texts)
     shown.repeat(repeats)
     sizes: dict[str, int] = {entry.path: entry.size for entry, _ in pairs}
-    return FullPack(
+    return wire.FullPack(
         manifest=_spoken(surveyed.manifest),
         file_index=_index(material, pairs, shown.texts.keys(), "size_limit"),
         key_files=tuple(
-            KeyFile(
+            wire.KeyFile(
                 wire_path(entry.path),
                 facts.category,
                 facts.importance or "medium",
@@ -224,7 +209,7 @@ def build_full(
             if entry.path in shown.repeated
         ),
         contents=tuple(
-            FileContent(
+            wire.FileContent(
                 wire_path(path),
                 *shown.texts[path],
                 sizes[path],
@@ -256,12 +241,14 @@ def survey(material: Material, pairs: list[Classified]) -> Surveyed:
     return survey_manifest(pairs, plain, root_name)
 
 
-def _spoken(manifest: Manifest) -> Manifest:
+def _spoken(manifest: wire.Manifest) -> wire.Manifest:
     """The manifest as JSON carries it; until then its entry points are names of files."""
     return replace(manifest, entry_points=tuple(map(wire_path, manifest.entry_points)))
 
 
-_Addressed = TypeVar("_Addressed", KeyFileSummary, EntrypointSummary, RiskHotspot, FileSummary)
+_Addressed = TypeVar(
+    "_Addressed", wire.KeyFileSummary, wire.EntrypointSummary, wire.RiskHotspot, wire.FileSummary
+)
 
 
 def _addressed(items: Iterable[_Addressed]) -> tuple[_Addressed, ...]:
@@ -270,13 +257,16 @@ def _addressed(items: Iterable[_Addressed]) -> tuple[_Addressed, ...]:
 
 
 def _index(
-    material: Material, pairs: list[Classified], included: Iterable[str], reason: ExclusionReason
-) -> tuple[FileIndexEntry, ...]:
+    material: Material,
+    pairs: list[Classified],
+    included: Iterable[str],
+    reason: wire.ExclusionReason,
+) -> tuple[wire.FileIndexEntry, ...]:
     """Every scanned file and every excluded one, by path; pruned folders are not files. `reason`
     is why a text is not included."""
     inside = set(included)
     rows = [
-        FileIndexEntry(
+        wire.FileIndexEntry(
             wire_path(entry.path),
             facts.type,
             facts.category,
@@ -291,29 +281,29 @@ def _index(
         if not out.path.endswith("/"):
             facts = facts_of(out.path)
             rows.append(
-                FileIndexEntry(
+                wire.FileIndexEntry(
                     wire_path(out.path),
                     facts.type,
                     facts.category,
                     0,
                     False,
-                    seed_reason(out.reason),
+                    wire.seed_reason(out.reason),
                 )
             )
     return tuple(sorted(rows, key=lambda row: row.path))
 
 
-def _left_out(kind: str, reason: ExclusionReason) -> ExclusionReason:
+def _left_out(kind: str, reason: wire.ExclusionReason) -> wire.ExclusionReason:
     return "binary" if kind in ("binary", "image", "data") else reason
 
 
 def _metadata(
-    kind: PackType,
+    kind: wire.PackType,
     material: Material,
     pairs: list[Classified],
     included: Iterable[str],
     shown: _Shown,
-) -> PackMetadata:
+) -> wire.PackMetadata:
     inside = set(included)
     out = sum(item.count for item in material.snapshot.excluded)
     missing = [entry for entry, facts in pairs if extractable(facts) and entry.path not in inside]
@@ -322,7 +312,7 @@ def _metadata(
         for item in (*material.snapshot.problems, *material.problems)
         if item.kind == "undecodable"
     ]
-    return PackMetadata(
+    return wire.PackMetadata(
         pack_type=kind,
         created_at=material.created_at,
         source_root=wire_path(normalize_path(material.root)),
@@ -336,7 +326,7 @@ def _metadata(
     )
 
 
-def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
+def build_summary(material: Material, limits: KeyLimits = _KEYS) -> wire.SummaryPack:
     """Manifest, index, and facts in place of text: summaries of key files, entry points,
     hotspots."""
     pairs = classified(material.snapshot)
@@ -369,7 +359,7 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     summaries, starts, spots = _addressed(summaries), _addressed(starts), _addressed(spots)
     described = _addressed(described)
     shown = _Shown(used=len(msgspec.json.encode((overview, summaries, starts, spots, described))))
-    return SummaryPack(
+    return wire.SummaryPack(
         manifest=_spoken(surveyed.manifest),
         file_index=_index(material, pairs, included, "not_selected"),
         repo_summary=overview,

@@ -11,28 +11,21 @@ from msgspec.structs import replace
 from sutler.paths import basename, dirname, extension, normalize_path, wire_path
 from sutler.scan.classify import extractable, facts_of
 from sutler.scan.snapshot import Snapshot
-from sutler.survey.wire import (
-    ExcludedFile,
-    ExclusionStats,
-    FileMetadata,
-    ProjectSnapshot,
-    TreeNode,
-    directory_node,
-    file_node,
-    seed_reason,
-)
+from sutler.survey import wire
 
 
 def project_snapshot(
     snapshot: Snapshot, root_path: str, scan_timestamp: str = ""
-) -> ProjectSnapshot:
+) -> wire.ProjectSnapshot:
     root = normalize_path(root_path)
     files = tuple(_metadata(root, entry.path, entry.size) for entry in snapshot.entries)
     excluded = tuple(
-        ExcludedFile(wire_path(out.path), seed_reason(out.reason), out.reason, str(out.rule))
+        wire.ExcludedFile(
+            wire_path(out.path), wire.seed_reason(out.reason), out.reason, str(out.rule)
+        )
         for out in snapshot.excluded
     )
-    return ProjectSnapshot(
+    return wire.ProjectSnapshot(
         root_path=root,
         scan_timestamp=scan_timestamp,
         directory_tree=directory_tree(snapshot, basename(root) or "."),
@@ -47,9 +40,9 @@ def project_snapshot(
     )
 
 
-def _metadata(root: str, path: str, size: int) -> FileMetadata:
+def _metadata(root: str, path: str, size: int) -> wire.FileMetadata:
     facts = facts_of(path)
-    return FileMetadata(
+    return wire.FileMetadata(
         path=wire_path(f"{root}/{path}" if root else path),
         relative_path=wire_path(path),
         name=wire_path(basename(path)),
@@ -62,13 +55,13 @@ def _metadata(root: str, path: str, size: int) -> FileMetadata:
     )
 
 
-def exclusion_stats(snapshot: Snapshot) -> ExclusionStats:
+def exclusion_stats(snapshot: Snapshot) -> wire.ExclusionStats:
     """Four sums over the seven reasons; dependency, build and cache folders are patterns."""
     counts: Counter[str] = Counter()
     for out in snapshot.excluded:
-        counts[seed_reason(out.reason)] += out.count
+        counts[wire.seed_reason(out.reason)] += out.count
     named = counts["size_limit"] + counts["binary"] + counts["credentials"]
-    return ExclusionStats(
+    return wire.ExclusionStats(
         by_pattern=counts.total() - named,
         by_size=counts["size_limit"],
         by_binary=counts["binary"],
@@ -87,12 +80,12 @@ def _folders(snapshot: Snapshot) -> list[str]:
     return sorted(found, key=lambda path: (-path.count("/"), path))
 
 
-def directory_tree(snapshot: Snapshot, name: str) -> TreeNode:
+def directory_tree(snapshot: Snapshot, name: str) -> wire.TreeNode:
     """Nested folders; children sorted by name, built from the leaves so that depth costs no
     recursion."""
-    children: dict[str, list[TreeNode]] = {}
+    children: dict[str, list[wire.TreeNode]] = {}
     for entry in snapshot.entries:
-        node = file_node(
+        node = wire.file_node(
             wire_path(basename(entry.path)),
             wire_path(entry.path),
             entry.size,
@@ -100,12 +93,12 @@ def directory_tree(snapshot: Snapshot, name: str) -> TreeNode:
         )
         children.setdefault(dirname(entry.path), []).append(node)
     for folder in _folders(snapshot):
-        node = directory_node(
+        node = wire.directory_node(
             wire_path(basename(folder)), wire_path(folder), _sorted(children.pop(folder, []))
         )
         children.setdefault(dirname(folder), []).append(node)
-    return directory_node(name, "", _sorted(children.get("", [])))
+    return wire.directory_node(name, "", _sorted(children.get("", [])))
 
 
-def _sorted(nodes: list[TreeNode]) -> tuple[TreeNode, ...]:
+def _sorted(nodes: list[wire.TreeNode]) -> tuple[wire.TreeNode, ...]:
     return tuple(sorted(nodes, key=lambda node: node.name))

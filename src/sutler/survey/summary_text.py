@@ -13,15 +13,8 @@ from msgspec import UNSET, Struct
 
 from sutler.errors import RefusedError
 from sutler.paths import dirname, quote
+from sutler.survey import wire
 from sutler.survey.evidence import one_line
-from sutler.survey.wire import (
-    Dependency,
-    FileIndexEntry,
-    FileSummary,
-    KeyFileSummary,
-    Manifest,
-    SummaryPack,
-)
 from sutler.tokens.counter import Counter
 
 MAX_DEPENDENCIES = 100
@@ -40,7 +33,7 @@ class _File(Struct, frozen=True):
     forms: tuple[str, ...]
 
 
-def summary_markdown(pack: SummaryPack, goal: str, limit: int | None, count: Counter) -> str:
+def summary_markdown(pack: wire.SummaryPack, goal: str, limit: int | None, count: Counter) -> str:
     """The summary inside `limit`, counted on the very text."""
     fixed, files = list(_facts(pack)), _files(pack)
     risks, folders = list(_risks(pack)), list(_folders(pack))
@@ -110,7 +103,7 @@ def _climb(files: Sequence[_File], room: int, count: Counter) -> list[str]:
     return forms
 
 
-def _facts(pack: SummaryPack) -> Iterator[str]:
+def _facts(pack: wire.SummaryPack) -> Iterator[str]:
     yield _head(pack)
     summary = pack.repo_summary
     if summary.description:
@@ -136,7 +129,7 @@ def _facts(pack: SummaryPack) -> Iterator[str]:
     yield from _titled("Dependencies", _dependencies(pack.manifest.dependencies))
 
 
-def _files(pack: SummaryPack) -> list[_File]:
+def _files(pack: wire.SummaryPack) -> list[_File]:
     """Key files, then the others that were described, the most used first."""
     outlines = {one.path: one for one in pack.files}
     keys = {one.path: one for one in pack.key_files_summary}
@@ -144,7 +137,9 @@ def _files(pack: SummaryPack) -> list[_File]:
     return [_File(tuple(_forms(path, keys.get(path), outlines.get(path)))) for path in paths]
 
 
-def _forms(path: str, key: KeyFileSummary | None, file: FileSummary | None) -> Iterator[str]:
+def _forms(
+    path: str, key: wire.KeyFileSummary | None, file: wire.FileSummary | None
+) -> Iterator[str]:
     users = file.used_by if file is not None else 0
     marks: list[str] = [key.category] if key is not None else []
     marks += [f"used by {users} {'file' if users == 1 else 'files'}"] if users else []
@@ -179,7 +174,7 @@ def _outline(lines: Sequence[str], most: int) -> str:
     return "\n" + "".join(f"    {line}\n" for line in [*lines[:most], *more])
 
 
-def _risks(pack: SummaryPack) -> Iterator[str]:
+def _risks(pack: wire.SummaryPack) -> Iterator[str]:
     risks = [
         f"- {quote(one.path)} ({one.risk_type}): {_line(one.description)}"
         + (f" [{_list(one.indicators)}]" if one.indicators else "")
@@ -189,11 +184,11 @@ def _risks(pack: SummaryPack) -> Iterator[str]:
     yield from _titled("Risk hotspots", risks)
 
 
-def _folders(pack: SummaryPack) -> Iterator[str]:
+def _folders(pack: wire.SummaryPack) -> Iterator[str]:
     """Folders with what they hold, the shallow ones first."""
     described = {one.path for one in pack.files} | {one.path for one in pack.key_files_summary}
     rows = [row for row in pack.file_index if row.exclusion_reason is UNSET or row.size_bytes]
-    held: dict[str, list[FileIndexEntry]] = {}
+    held: dict[str, list[wire.FileIndexEntry]] = {}
     for row in rows:
         if row.path not in described:
             held.setdefault(dirname(row.path), []).append(row)
@@ -202,7 +197,7 @@ def _folders(pack: SummaryPack) -> Iterator[str]:
     yield from _titled("Other files, by folder", lines)
 
 
-def _folder(folder: str, rows: Sequence[FileIndexEntry]) -> str:
+def _folder(folder: str, rows: Sequence[wire.FileIndexEntry]) -> str:
     kinds = Counts(row.category for row in rows)
     most = ", ".join(
         f"{number} {kind}"
@@ -214,7 +209,7 @@ def _folder(folder: str, rows: Sequence[FileIndexEntry]) -> str:
     return f"- {place} ({most}): {', '.join(map(quote, names))}{more}\n"
 
 
-def _head(pack: SummaryPack) -> str:
+def _head(pack: wire.SummaryPack) -> str:
     manifest, metadata = pack.manifest, pack.metadata
     lines = [f"# {_line(manifest.project_name)}: summary", ""]
     spoken = pack.repo_summary.description
@@ -227,7 +222,7 @@ def _head(pack: SummaryPack) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rows(manifest: Manifest) -> list[tuple[str, str]]:
+def _rows(manifest: wire.Manifest) -> list[tuple[str, str]]:
     rows = [
         ("type", manifest.project_type),
         ("structure", manifest.structure_summary),
@@ -238,7 +233,7 @@ def _rows(manifest: Manifest) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if isinstance(value, str) and value]
 
 
-def _dependencies(items: Sequence[Dependency]) -> list[str]:
+def _dependencies(items: Sequence[wire.Dependency]) -> list[str]:
     """One line for each kind: a name needs no line of its own."""
     lines = []
     for kind in ("runtime", "peer", "dev"):

@@ -12,18 +12,8 @@ from msgspec import UNSET
 from sutler.formats.assembly import numbered
 from sutler.paths import Span, quote
 from sutler.scan.classify import facts_of
+from sutler.tasks import wire
 from sutler.tasks.contract import sentences
-from sutler.tasks.wire import (
-    AcceptanceCriteria,
-    Constraints,
-    ContextDoc,
-    ContextFile,
-    ContextPack,
-    FileContract,
-    Issue,
-    PreviousState,
-    RepairTicket,
-)
 
 FILES_TITLE = "## Files\n\n"
 DOCS_TITLE = "## Documents\n\n"
@@ -43,7 +33,7 @@ def fenced(text: str, language: str = "") -> str:
     )
 
 
-def required_text(pack: ContextPack) -> str:
+def required_text(pack: wire.ContextPack) -> str:
     """Render everything except documents and files; this part is never cut."""
     parts = [
         f"# Task {pack.task.id}"
@@ -59,30 +49,30 @@ def required_text(pack: ContextPack) -> str:
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def required_chars(pack: ContextPack) -> int:
+def required_chars(pack: wire.ContextPack) -> int:
     """Characters of what is never cut, with the two lines at the end."""
     return len(required_text(pack)) + len(reminder_text(pack)) + 1
 
 
-def _acceptance(items: Sequence[AcceptanceCriteria]) -> str:
+def _acceptance(items: Sequence[wire.AcceptanceCriteria]) -> str:
     lines = [f"- [{item.id}] {item.text}{_evidence(item)}" for item in items]
     return "## Acceptance criteria\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
-def _evidence(item: AcceptanceCriteria) -> str:
+def _evidence(item: wire.AcceptanceCriteria) -> str:
     if item.evidence is UNSET or not item.evidence.must_include_files:
         return ""
     return f" (evidence: the change includes {', '.join(item.evidence.must_include_files)})"
 
 
-def _constraints(constraints: Constraints) -> str:
-    contract = FileContract(
+def _constraints(constraints: wire.Constraints) -> str:
+    contract = wire.FileContract(
         constraints.allowed_globs, constraints.forbidden_globs, constraints.allow_new_files
     )
     return "## Constraints\n\n" + "\n".join(f"- {line}" for line in sentences(contract)) + "\n"
 
 
-def _previous(state: PreviousState) -> str:
+def _previous(state: wire.PreviousState) -> str:
     parts = [f"## Previous iteration: {state.iteration}\n"]
     if state.diff_summary:
         parts.append(f"### Diff summary\n\n{fenced(state.diff_summary, 'diff')}")
@@ -97,13 +87,13 @@ def _where(file: object, line: object) -> str:
     return f" {quote(file)}:{line}:" if isinstance(line, int) else f" {quote(file)}:"
 
 
-def _issue(issue: Issue) -> str:
+def _issue(issue: wire.Issue) -> str:
     text = f"- [{issue.kind}, {issue.level}]{_where(issue.file, issue.line)} {issue.message}"
     text += f"\n  hint: {issue.hint}" if issue.hint is not UNSET else ""
     return text + (f"\n\n{fenced(issue.raw)}" if issue.raw is not UNSET else "")
 
 
-def _tickets(tickets: Sequence[RepairTicket]) -> str:
+def _tickets(tickets: Sequence[wire.RepairTicket]) -> str:
     lines = [
         f"- [{ticket.issue_id}] {ticket.kind}:{_where(ticket.file, ticket.line)} {ticket.message}"
         + (f"\n  hint: {ticket.hint}" if ticket.hint is not UNSET else "")
@@ -120,34 +110,34 @@ def _errors(outputs: Sequence[str]) -> str:
     return "## Error output\n\n" + "\n".join(fenced(text) for text in outputs) if outputs else ""
 
 
-def file_block(item: ContextFile) -> str:
+def file_block(item: wire.ContextFile) -> str:
     title = f"### {quote(item.path)} ({item.priority} priority, {item.level})"
     text = fenced(_numbered(item), facts_of(item.path).language)
     return f"{title}\n\n{_used_by(item)}{text}\n"
 
 
-def _used_by(item: ContextFile) -> str:
+def _used_by(item: wire.ContextFile) -> str:
     if item.used_by is UNSET:
         return ""
     more = "" if item.used_by_more is UNSET else f" and {item.used_by_more:,} more"
     return f"Used by {', '.join(map(quote, item.used_by))}{more}.\n\n"
 
 
-def _numbered(item: ContextFile | ContextDoc) -> str:
+def _numbered(item: wire.ContextFile | wire.ContextDoc) -> str:
     """The content, each line after its number in the file if the pack records its lines."""
     if item.line_ranges is UNSET:
         return item.content
     return numbered(item.content, [Span(start, end) for start, end in item.line_ranges])
 
 
-def doc_block(item: ContextDoc) -> str:
+def doc_block(item: wire.ContextDoc) -> str:
     return (
         f"### {quote(item.path)}"
         f" ({item.level})\n\n{fenced(_numbered(item), facts_of(item.path).language)}\n"
     )
 
 
-def tail_text(pack: ContextPack) -> str:
+def tail_text(pack: wire.ContextPack) -> str:
     """Render the list of what is not shown, and the marker of a truncated context."""
     lines = [f"- {line}" for line in pack.not_shown]
     lines += [f"- and {pack.not_shown_more:,} more"] if pack.not_shown_more and lines else []
@@ -155,7 +145,7 @@ def tail_text(pack: ContextPack) -> str:
     return listing + (f"{_marker(pack)}\n" if pack.truncated else "")
 
 
-def _marker(pack: ContextPack) -> str:
+def _marker(pack: wire.ContextPack) -> str:
     levels = [*(item.level for item in pack.files), *(item.level for item in pack.docs)]
     shortened = sum(level not in ("full", "condensed") for level in levels)
     missing = len(pack.not_shown) + pack.not_shown_more
@@ -165,9 +155,9 @@ def _marker(pack: ContextPack) -> str:
     )
 
 
-def reminder_text(pack: ContextPack) -> str:
+def reminder_text(pack: wire.ContextPack) -> str:
     """Goal and constraints once more, in two lines: what stands last is read best."""
-    contract = FileContract(
+    contract = wire.FileContract(
         pack.constraints.allowed_globs,
         pack.constraints.forbidden_globs,
         pack.constraints.allow_new_files,
@@ -183,7 +173,7 @@ def _one_line(text: str) -> str:
     return line if len(line) <= REMINDER_CHARS else f"{line[: REMINDER_CHARS - 4]} ..."
 
 
-def render_prompt(pack: ContextPack) -> str:
+def render_prompt(pack: wire.ContextPack) -> str:
     """Render the prompt from the pack alone; its length is the pack's `total_chars`."""
     docs = "".join(doc_block(item) for item in pack.docs)
     files = "".join(file_block(item) for item in pack.files)
@@ -192,7 +182,7 @@ def render_prompt(pack: ContextPack) -> str:
     return text + ("" if text.endswith("\n\n") else "\n") + reminder_text(pack)
 
 
-def render_context_md(pack: ContextPack) -> str:
+def render_context_md(pack: wire.ContextPack) -> str:
     """Render CONTEXT.md: an overview of the pack, with the names of the files only."""
     lines = [
         f"# Context for {pack.task.id}",
@@ -206,7 +196,7 @@ def render_context_md(pack: ContextPack) -> str:
     lines += [f"- {item.id}: {item.text}{_evidence(item)}" for item in pack.task.acceptance] or [
         "- none"
     ]
-    contract = FileContract(
+    contract = wire.FileContract(
         pack.constraints.allowed_globs,
         pack.constraints.forbidden_globs,
         pack.constraints.allow_new_files,

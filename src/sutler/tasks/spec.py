@@ -11,26 +11,15 @@ from msgspec import UNSET, UnsetType
 
 from sutler.errors import UsageError
 from sutler.scan.structured import DocumentError, parse_json, parse_yaml
+from sutler.tasks import wire
 from sutler.tasks.contract import contract_globs
-from sutler.tasks.wire import (
-    TIER_CHARS,
-    AcceptanceCriteria,
-    Evidence,
-    FileContract,
-    Issue,
-    PreviousState,
-    RepairTicket,
-    TaskContext,
-    TaskSpec,
-    Tier,
-)
 
 MAX_TASK_CHARS = 4_000_000
 
 T = TypeVar("T")
 
 
-def parse_task(text: str, source: str = "task") -> TaskSpec:
+def parse_task(text: str, source: str = "task") -> wire.TaskSpec:
     """Parse a task from the text of a YAML or JSON file."""
     return read_task(_document(text, source), source)
 
@@ -50,7 +39,7 @@ def _document(text: str, source: str) -> Any:
         ) from None
 
 
-def parse_contract(text: str, source: str = "contract") -> FileContract:
+def parse_contract(text: str, source: str = "contract") -> wire.FileContract:
     """Parse the contract of a task file, or of a file that holds only a contract."""
     data = _document(text, source)
     if isinstance(data, dict) and _CONTRACT_KEYS & _fields(data, source).keys():
@@ -63,7 +52,7 @@ _CONTRACT_KEYS = frozenset(
 )
 
 
-def read_task(data: Any, source: str = "task") -> TaskSpec:
+def read_task(data: Any, source: str = "task") -> wire.TaskSpec:
     """Read a task from plain values. Ignore unknown keys: task files carry budgets and more."""
     fields = _fields(data, source)
     if "id" not in fields and isinstance(fields.get("task"), dict):
@@ -80,7 +69,7 @@ def read_task(data: Any, source: str = "task") -> TaskSpec:
             f"{source}.goal", "is missing", "a task says what is to be done, in `goal` or `title`"
         )
     previous = _pick(fields, "previousstate", "previous")
-    return TaskSpec(
+    return wire.TaskSpec(
         id=name,
         title=title,
         goal=goal or title,
@@ -103,19 +92,19 @@ def read_task(data: Any, source: str = "task") -> TaskSpec:
     )
 
 
-def read_tier(value: Any, where: str = "tier") -> Tier:
+def read_tier(value: Any, where: str = "tier") -> wire.Tier:
     if value is None:
         return "default"
-    if not isinstance(value, str) or value not in TIER_CHARS:
-        raise _wrong(where, f"is {value!r}", f"a tier is one of {', '.join(TIER_CHARS)}")
+    if not isinstance(value, str) or value not in wire.TIER_CHARS:
+        raise _wrong(where, f"is {value!r}", f"a tier is one of {', '.join(wire.TIER_CHARS)}")
     return value
 
 
-def read_contract(data: Any, where: str = "filesContract") -> FileContract:
+def read_contract(data: Any, where: str = "filesContract") -> wire.FileContract:
     if data is None:
-        return FileContract()
+        return wire.FileContract()
     fields = _fields(data, where)
-    contract = FileContract(
+    contract = wire.FileContract(
         allowed=_texts(_pick(fields, "allowed", "allowedglobs", "allow"), f"{where}.allowed"),
         forbidden=_texts(
             _pick(fields, "forbidden", "forbiddenglobs", "forbid"), f"{where}.forbidden"
@@ -206,10 +195,10 @@ def _each(value: Any, where: str, read: Callable[[Any, str, int], T]) -> tuple[T
     return tuple(read(item, f"{where}[{index}]", index) for index, item in enumerate(items))
 
 
-def _acceptance(item: Any, where: str, index: int) -> AcceptanceCriteria:
+def _acceptance(item: Any, where: str, index: int) -> wire.AcceptanceCriteria:
     """Read a criterion: a sentence, or `{id, text, type, evidence}`."""
     if not isinstance(item, dict):
-        return AcceptanceCriteria(id=f"acc-{index + 1}", text=_text(item, where))
+        return wire.AcceptanceCriteria(id=f"acc-{index + 1}", text=_text(item, where))
     fields = _fields(item, where)
     kind = fields.get("type") or "behavior"
     if kind not in ("behavior", "evidence"):
@@ -220,34 +209,34 @@ def _acceptance(item: Any, where: str, index: int) -> AcceptanceCriteria:
         if evidence is not None
         else None
     )
-    return AcceptanceCriteria(
+    return wire.AcceptanceCriteria(
         id=_text(fields.get("id"), f"{where}.id") or f"acc-{index + 1}",
         text=_text(_pick(fields, "text", "description"), f"{where}.text"),
         type=cast(Literal["behavior", "evidence"], kind),
         evidence=UNSET
         if evidence is None
-        else Evidence(_texts(files, f"{where}.evidence.must_include_files")),
+        else wire.Evidence(_texts(files, f"{where}.evidence.must_include_files")),
     )
 
 
-def _context(data: Any, where: str) -> TaskContext:
+def _context(data: Any, where: str) -> wire.TaskContext:
     if data is None:
-        return TaskContext()
+        return wire.TaskContext()
     fields = _fields(data, where)
-    return TaskContext(
+    return wire.TaskContext(
         _texts(fields.get("files"), f"{where}.files"), _texts(fields.get("docs"), f"{where}.docs")
     )
 
 
-def _issue(item: Any, where: str, index: int) -> Issue:
+def _issue(item: Any, where: str, index: int) -> wire.Issue:
     """Read an issue: a mapping, or a sentence, which becomes an issue of kind custom."""
     if not isinstance(item, dict):
-        return Issue(kind="custom", message=_text(item, where))
+        return wire.Issue(kind="custom", message=_text(item, where))
     fields = _fields(item, where)
     level = fields.get("level") or "error"
     if level not in ("error", "warning"):
         raise _wrong(f"{where}.level", f"is {level!r}", "an issue is an error or a warning")
-    return Issue(
+    return wire.Issue(
         kind=_text(fields.get("kind"), f"{where}.kind") or "custom",
         message=_text(fields.get("message"), f"{where}.message"),
         signature=_text(fields.get("signature"), f"{where}.signature"),
@@ -259,9 +248,9 @@ def _issue(item: Any, where: str, index: int) -> Issue:
     )
 
 
-def _ticket(item: Any, where: str, index: int) -> RepairTicket:
+def _ticket(item: Any, where: str, index: int) -> wire.RepairTicket:
     fields = _fields(item, where)
-    return RepairTicket(
+    return wire.RepairTicket(
         issue_id=_text(_pick(fields, "issueid", "id"), f"{where}.issueId") or f"ticket-{index + 1}",
         kind=_text(fields.get("kind"), f"{where}.kind") or "custom",
         message=_text(fields.get("message"), f"{where}.message"),
@@ -271,10 +260,10 @@ def _ticket(item: Any, where: str, index: int) -> RepairTicket:
     )
 
 
-def _previous(data: Any, where: str) -> PreviousState:
+def _previous(data: Any, where: str) -> wire.PreviousState:
     fields = _fields(data, where)
     iteration = _number(fields.get("iteration"), f"{where}.iteration")
-    return PreviousState(
+    return wire.PreviousState(
         iteration=0 if iteration is UNSET else iteration,
         diff_summary=_text(_pick(fields, "diffsummary", "diff"), f"{where}.diffSummary"),
         issues=_each(fields.get("issues"), f"{where}.issues", _issue),

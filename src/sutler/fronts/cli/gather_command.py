@@ -10,22 +10,11 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from sutler.config import Settings
+from sutler.fronts.cli import outgoing_prompt
 from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_target
 from sutler.fronts.cli.goals import add_sending, run_job
-from sutler.fronts.cli.outgoing_prompt import (
-    Outgoing,
-    bases_here,
-    ceiling_from,
-    encoded,
-    hooks_of,
-    sent_text,
-    settings_here,
-    target_from,
-    trust_file,
-    write_text,
-)
 from sutler.goals import discovery, gather, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.context_files import ContextFile
@@ -71,16 +60,18 @@ def configure_gather(parser: argparse.ArgumentParser) -> None:
 def run_gather(args: argparse.Namespace, console: Console) -> int:
     text = sys.stdin.read() if args.prompt == ["-"] else " ".join(args.prompt)
     root = os.path.abspath(args.root)
-    settings = settings_here(args, root)
-    job = Job(goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=trust_file())
-    target = target_from(args, settings) or _answering(job)
+    settings = outgoing_prompt.settings_here(args, root)
+    job = Job(
+        goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=outgoing_prompt.trust_file()
+    )
+    target = outgoing_prompt.target_from(args, settings) or _answering(job)
     model = command_model(target, cwd=job.cwd, environ=job.environ, seconds=args.timeout or 300.0)
-    _, redactions = hooks_of(console, settings)
+    _, redactions = outgoing_prompt.hooks_of(console, settings)
     project = Project(root, settings=settings)
     ground = gather.Ground(
         root,
         redactions,
-        ceiling_from(args, settings),
+        outgoing_prompt.ceiling_from(args, settings),
         rules_for(settings, "gather"),
         args.compat == "context-loader",
     )
@@ -123,9 +114,13 @@ class _Leaving:
 
     def put(self, name: str, where: str, text: str, files: Mapping[str, str]) -> None:
         files = {path: body for path, body in files.items() if not isinstance(body, Marker)}
-        outgoing = Outgoing(text, files, where, self.settings, self.redactions, self.ground.ceiling)
+        outgoing = outgoing_prompt.Outgoing(
+            text, files, where, self.settings, self.redactions, self.ground.ceiling
+        )
         outgoing.announce(self.console)
-        outgoing.record(sent_text(name, where.strip("`"), text, files), self.job, self.console)
+        outgoing.record(
+            outgoing_prompt.sent_text(name, where.strip("`"), text, files), self.job, self.console
+        )
 
 
 def _hand_over(
@@ -139,7 +134,7 @@ def _hand_over(
     text = result.text if args.shape == "assign" else _packed(result, args.shape, project)
     leaving.put("gather", quote(args.output or "stdout"), text, result.files)
     if args.output and args.output != "-":
-        write_text(args.output, text)
+        outgoing_prompt.write_text(args.output, text)
     elif console.as_json:
         rounds = [
             {"number": step.number, "answer": step.answer, "files": step.known}
@@ -148,7 +143,7 @@ def _hand_over(
         body = {"text": text, "files": list(result.files), "rounds": told_all(rounds)}
         console.answer_json({**body, "notes": told_all(result.notes)})
     else:
-        console.stream([encoded(text)])
+        console.stream([outgoing_prompt.encoded(text)])
     return 0
 
 
@@ -171,7 +166,7 @@ def _continue(
         goal=args.then,
         words=tuple(args.rest),
         chosen=Chosen(files=files),
-        ceiling=ceiling_from(args, settings),
+        ceiling=outgoing_prompt.ceiling_from(args, settings),
         settings=settings,
     )
     return run_job(follow, args, settings, console)
@@ -183,7 +178,7 @@ def _contents(result: Gathering) -> list[str]:
 
 def _answering(job: Job) -> send.Target:
     """claw.yaml's command; one that would open a session is asked for a single answer instead."""
-    claw = load_claw(discovery.claw_files(bases_here(False)))
+    claw = load_claw(discovery.claw_files(outgoing_prompt.bases_here(False)))
     target = runner.target_of(claw, job)
     if target.template == send.PLACEHOLDER and target.command in (
         "claude",

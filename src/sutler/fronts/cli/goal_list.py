@@ -11,19 +11,10 @@ from hashlib import sha256
 from msgspec import Struct
 
 from sutler.errors import DeniedError, SutlerError, UsageError
+from sutler.fronts.cli import outgoing_prompt
 from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console, folded
 from sutler.fronts.cli.goal_options import GOAL_NAMES, add_compat, add_target
-from sutler.fronts.cli.outgoing_prompt import (
-    bases_here,
-    can_ask,
-    compat_of,
-    confirm,
-    settings_here,
-    target_from,
-    trust_file,
-    write_text,
-)
 from sutler.goals import discovery, draft, params, trust
 from sutler.goals.model_command import command_model
 from sutler.paths import quote
@@ -74,7 +65,7 @@ def configure_goals(parser: argparse.ArgumentParser) -> None:
 
 
 def run_goals(args: argparse.Namespace, console: Console) -> int:
-    compat = compat_of(args, settings_here(args))
+    compat = outgoing_prompt.compat_of(args, outgoing_prompt.settings_here(args))
     origin = "local" if args.local else "global" if args.everywhere else None
     if args.verb == "list":
         return show_list(console, compat, origin, names_only=args.names)
@@ -89,9 +80,9 @@ def run_goals(args: argparse.Namespace, console: Console) -> int:
 
 def _show(name: str, origin: str | None, compat: bool, console: Console) -> int:
     """A goal's description and parameters, then its prompt as it is written."""
-    bases = [base for base in bases_here(compat) if origin in (None, base.origin)]
+    bases = [base for base in outgoing_prompt.bases_here(compat) if origin in (None, base.origin)]
     place = discovery.find_goal(name, bases, compat=compat)
-    trusted = trust.goal_trusted(place, trust.TrustStore(trust_file()))
+    trusted = trust.goal_trusted(place, trust.TrustStore(outgoing_prompt.trust_file()))
     if console.as_json:
         facts = {
             "folder": place.folder,
@@ -117,7 +108,7 @@ def show_list(
 ) -> int:
     goals = [
         goal
-        for goal in discovery.list_goals(bases_here(compat), compat=compat)
+        for goal in discovery.list_goals(outgoing_prompt.bases_here(compat), compat=compat)
         if origin in (None, goal.origin)
     ]
     if names_only:
@@ -146,7 +137,7 @@ def _add(args: argparse.Namespace, origin: str | None, compat: bool, console: Co
         raise UsageError(f"{quote(folder)} exists already", next_step=f"edit {quote(path)}")
     text = _drafted(name, args) if args.draft else STARTER.format(name=name)
     os.makedirs(folder)
-    write_text(path, text)
+    outgoing_prompt.write_text(path, text)
     console.answer(path)
     console.note(f"edit it, then try 'sutler dry-run {name}'")
     return 0
@@ -154,7 +145,7 @@ def _add(args: argparse.Namespace, origin: str | None, compat: bool, console: Co
 
 def _drafted(name: str, args: argparse.Namespace) -> str:
     """A goal written by the user's model command; one that does not parse is not written."""
-    target = target_from(args, settings_here(args))
+    target = outgoing_prompt.target_from(args, outgoing_prompt.settings_here(args))
     if target is None:
         raise UsageError(
             "--draft needs a model command", next_step="add --to PROFILE or --command LINE"
@@ -172,7 +163,7 @@ def _drafted(name: str, args: argparse.Namespace) -> str:
 def _home_for(origin: str | None, compat: bool) -> str:
     """Where a new goal goes: as asked, else into the project's folder if it has one, else among the
     user's own."""
-    local = [base.path for base in bases_here(compat) if base.origin == "local"]
+    local = [base.path for base in outgoing_prompt.bases_here(compat) if base.origin == "local"]
     if origin == "local" or (origin is None and local):
         return local[0] if local else os.path.join(os.getcwd(), ".claw" if compat else ".sutler")
     return discovery.global_folders(os.path.expanduser("~"), os.environ, compat=compat)[0]
@@ -192,7 +183,7 @@ def configure_trust(parser: argparse.ArgumentParser) -> None:
 
 
 def run_trust(args: argparse.Namespace, console: Console) -> int:
-    store = trust.TrustStore(trust_file())
+    store = trust.TrustStore(outgoing_prompt.trust_file())
     if args.show:
         entries = store.entries()
         if console.as_json:
@@ -228,18 +219,18 @@ class _Grant(Struct, frozen=True):
 
 
 def _require_consent(grant: _Grant) -> None:
-    if not can_ask():
+    if not outgoing_prompt.can_ask():
         raise DeniedError(
             f"{quote(grant.place)} was not trusted: there is no terminal to ask on",
             rule="a person sees what will run before it is granted",
             next_step="run it on a terminal, or add --yes",
         )
-    if not confirm("allow this to run? [y/N] "):
+    if not outgoing_prompt.confirm("allow this to run? [y/N] "):
         raise DeniedError(f"{quote(grant.place)} was not trusted", rule="you declined")
 
 
 def _goal_grant(goal: str) -> _Grant | None:
-    place = discovery.find_goal(goal, bases_here(False))
+    place = discovery.find_goal(goal, outgoing_prompt.bases_here(False))
     if place.base.own:
         return None
     lines = [f"script {script.name}: {script.command.rstrip()}" for script in place.goal.scripts]
@@ -254,6 +245,6 @@ def _command_grants() -> list[_Grant | None]:
             sha256(file.data).hexdigest(),
             (f"{quote(file.name)}:\n{file.data.decode('utf-8', 'replace').rstrip()}",),
         )
-        for file in discovery.claw_files(bases_here(False))
+        for file in discovery.claw_files(outgoing_prompt.bases_here(False))
         if not file.own and trust.sets_command(file)
     ]

@@ -14,22 +14,10 @@ from io import FileIO
 
 from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
+from sutler.fronts.cli import outgoing_prompt
 from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_compat, add_goal, add_target
-from sutler.fronts.cli.outgoing_prompt import (
-    Outgoing,
-    bases_here,
-    cannot_write,
-    ceiling_from,
-    compat_of,
-    encoded,
-    hooks_of,
-    settings_here,
-    target_from,
-    trust_file,
-    write_text,
-)
 from sutler.goals import discovery, params, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.redactions import Redactions
@@ -47,10 +35,10 @@ def job_of(args: argparse.Namespace, settings: Settings, console: Console) -> Jo
     paths = [path for group in args.context for path in group]
     if not all(args.context):
         console.note("sutler: -c has no path after it; no file is added")
-    compat = compat_of(args, settings)
+    compat = outgoing_prompt.compat_of(args, settings)
     goal = args.goal
     if goal is None and paths and not os.path.lexists(paths[-1]):
-        ids = {listed.id for listed in discovery.list_goals(bases_here(compat))}
+        ids = {listed.id for listed in discovery.list_goals(outgoing_prompt.bases_here(compat))}
         if paths[-1] in ids:
             goal = paths.pop()
     return Job(
@@ -60,13 +48,13 @@ def job_of(args: argparse.Namespace, settings: Settings, console: Console) -> Jo
         depth=args.recurse_depth,
         cwd=os.getcwd(),
         environ=dict(os.environ),
-        trust_file=trust_file(),
+        trust_file=outgoing_prompt.trust_file(),
         mode=args.mode,
         compat=compat,
         script_seconds=args.script_timeout,
         stdin=_stdin() if "-" in paths else None,
         chosen=Chosen(since=args.since, diff=args.diff, auto_tokens=args.auto_context),
-        ceiling=ceiling_from(args, settings),
+        ceiling=outgoing_prompt.ceiling_from(args, settings),
         settings=settings,
     )
 
@@ -111,7 +99,7 @@ def add_sending(parser: argparse.ArgumentParser) -> None:
 
 
 def run_run(args: argparse.Namespace, console: Console) -> int:
-    settings = settings_here(args)
+    settings = outgoing_prompt.settings_here(args)
     job = job_of(args, settings, console)
     if not job.goal:
         if args.context:
@@ -128,11 +116,11 @@ def run_run(args: argparse.Namespace, console: Console) -> int:
 
 def run_job(job: Job, args: argparse.Namespace, settings: Settings, console: Console) -> int:
     """Render and send. `args` has the options of a target and of sending."""
-    target = target_from(args, settings)
-    hooks, redactions = hooks_of(console, settings, job.compat)
+    target = outgoing_prompt.target_from(args, settings)
+    hooks, redactions = outgoing_prompt.hooks_of(console, settings, job.compat)
     prompt = _rendered(job, hooks, args, console)
     if args.show:
-        console.stream([encoded(prompt.text)])
+        console.stream([outgoing_prompt.encoded(prompt.text)])
         return 0
     delivery = send.plan(target or runner.target_of(prompt.claw, job), prompt.text, job.environ)
     if delivery.note:
@@ -143,7 +131,7 @@ def run_job(job: Job, args: argparse.Namespace, settings: Settings, console: Con
     if args.receipt:
         from sutler.fronts.cli.console import json_text
 
-        write_text(args.receipt, json_text({"sent": sent}))
+        outgoing_prompt.write_text(args.receipt, json_text({"sent": sent}))
     with ExitStack() as stack:
         answer = _Answer(args, console, stack)
         outgoing.record(sent, job, console)
@@ -173,11 +161,15 @@ def _misspelled(job: Job, options: list[str]) -> list[str]:
     return notes
 
 
-def _outgoing(prompt: Prompt, job: Job, redactions: Redactions, where: str) -> Outgoing:
+def _outgoing(
+    prompt: Prompt, job: Job, redactions: Redactions, where: str
+) -> outgoing_prompt.Outgoing:
     if job.settings is None:
         raise RuntimeError("a job of the command line has settings")
     files = {file.path: file.content for file in prompt.files}
-    return Outgoing(prompt.text, files, where, job.settings, redactions, job.ceiling)
+    return outgoing_prompt.Outgoing(
+        prompt.text, files, where, job.settings, redactions, job.ceiling
+    )
 
 
 @contextmanager
@@ -186,7 +178,7 @@ def _opened(path: str) -> Iterator[FileIO]:
     try:
         file = FileIO(path, "w")
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise outgoing_prompt.cannot_write(path, error) from None
     with file:
         yield file
 
@@ -252,25 +244,25 @@ def configure_dry_run(parser: argparse.ArgumentParser) -> None:
 
 
 def run_dry_run(args: argparse.Namespace, console: Console) -> int:
-    settings = settings_here(args)
+    settings = outgoing_prompt.settings_here(args)
     job = job_of(args, settings, console)
     if not job.goal:
         raise _no_goal(args)
     if args.explain:
         return _explain(job, console)
-    hooks, redactions = hooks_of(console, settings, job.compat)
+    hooks, redactions = outgoing_prompt.hooks_of(console, settings, job.compat)
     prompt = _rendered(job, hooks, args, console)
     to_file = args.output and args.output != "-"
     where = quote(args.output) if to_file else "stdout"
     _outgoing(prompt, job, redactions, where).announce(console)
     if to_file:
-        write_text(args.output, prompt.text)
+        outgoing_prompt.write_text(args.output, prompt.text)
         console.note(f"Dry run output written to {told(quote(args.output))}")
     elif console.as_json:
         files = [file.path for file in prompt.files]
         console.answer_json({"goal": prompt.found.id, "prompt": prompt.text, "files": files})
     else:
-        console.stream([encoded(prompt.text)])
+        console.stream([outgoing_prompt.encoded(prompt.text)])
     return 0
 
 
@@ -279,10 +271,14 @@ def configure_pass(parser: argparse.ArgumentParser) -> None:
 
 
 def run_pass(args: argparse.Namespace, console: Console) -> int:
-    compat = compat_of(args, settings_here(args))
-    claw = load_claw(discovery.claw_files(bases_here(compat)), compat=compat)
+    compat = outgoing_prompt.compat_of(args, outgoing_prompt.settings_here(args))
+    claw = load_claw(discovery.claw_files(outgoing_prompt.bases_here(compat)), compat=compat)
     job = Job(
-        goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=trust_file(), compat=compat
+        goal="",
+        cwd=os.getcwd(),
+        environ=dict(os.environ),
+        trust_file=outgoing_prompt.trust_file(),
+        compat=compat,
     )
     target = runner.target_of(claw, job)
     return send.pass_through(target.command, environ=job.environ, cwd=job.cwd)

@@ -17,27 +17,11 @@ from typing import NamedTuple, Protocol
 import h11
 from msgspec import Struct
 
+from sutler.fronts.mcp import wire
 from sutler.fronts.mcp.exchange import Exchange, Peer
 from sutler.fronts.mcp.headers import Head, Refusal, routed
 from sutler.fronts.mcp.http_connection import Events, Talk
 from sutler.fronts.mcp.server import Server
-from sutler.fronts.mcp.wire import (
-    BAD_PARAMS,
-    EDGE,
-    HEADER_MISMATCH,
-    INVALID,
-    MAX_MESSAGE,
-    NO_METHOD,
-    PARSE,
-    UNSUPPORTED_VERSION,
-    Fault,
-    Message,
-    encode,
-    error,
-    parse,
-    result,
-    too_large,
-)  # fmt: skip
 from sutler.store.records import BackendProfile, Caller
 from sutler.tools import Opener
 
@@ -47,12 +31,12 @@ METRICS = "/metrics"
 CONNECTIONS = 128
 _DOORS = 256
 _STATUS = {
-    PARSE: 400,
-    INVALID: 400,
-    BAD_PARAMS: 400,
-    HEADER_MISMATCH: 400,
-    UNSUPPORTED_VERSION: 400,
-    NO_METHOD: 404,
+    wire.PARSE: 400,
+    wire.INVALID: 400,
+    wire.BAD_PARAMS: 400,
+    wire.HEADER_MISMATCH: 400,
+    wire.UNSUPPORTED_VERSION: 400,
+    wire.NO_METHOD: 404,
 }
 
 
@@ -247,17 +231,17 @@ class HttpServer:
             raise Refusal(406, "the answer is application/json")
         if head.get("transfer-encoding") or not head.get("content-length"):
             raise Refusal(411, "a Content-Length is needed")
-        if int(head.get("content-length")) > MAX_MESSAGE:
-            fault = too_large(talk.beginning(EDGE))
-            raise Refusal(413, encode(error(fault)).decode())
+        if int(head.get("content-length")) > wire.MAX_MESSAGE:
+            fault = wire.too_large(talk.beginning(wire.EDGE))
+            raise Refusal(413, wire.encode(wire.error(fault)).decode())
         return service
 
     def _reply(self, talk: Talk, head: Head, body: bytes, service: Service) -> None:
         try:
-            message = parse(body)
+            message = wire.parse(body)
             new = routed(head, message)
-        except Fault as fault:
-            talk.respond(_STATUS.get(fault.code, 400), (), encode(error(fault)))
+        except wire.Fault as fault:
+            talk.respond(_STATUS.get(fault.code, 400), (), wire.encode(wire.error(fault)))
             return
         label = "" if new else head.get("mcp-session-id")
         if message.method == "initialize":
@@ -281,10 +265,10 @@ class HttpServer:
         elif cancelled:
             talk.respond(202, (), b"")
         else:
-            talk.respond(status, headers, encode(reply))
+            talk.respond(status, headers, wire.encode(reply))
 
 
-def _take(server: Server, message: Message, peer: Peer) -> None:
+def _take(server: Server, message: wire.Message, peer: Peer) -> None:
     """Act on a response or a notification."""
     if not message.method:
         peer.take(message)
@@ -293,9 +277,9 @@ def _take(server: Server, message: Message, peer: Peer) -> None:
 
 
 def _answered(
-    server: Server, message: Message, peer: Peer, exchange: Exchange, new: bool
+    server: Server, message: wire.Message, peer: Peer, exchange: Exchange, new: bool
 ) -> tuple[int, dict[str, object]]:
     try:
-        return 200, result(message.id, server.answer(message, peer, exchange))
-    except Fault as fault:
-        return _STATUS.get(fault.code, 200) if new else 200, error(fault, message.id)
+        return 200, wire.result(message.id, server.answer(message, peer, exchange))
+    except wire.Fault as fault:
+        return _STATUS.get(fault.code, 200) if new else 200, wire.error(fault, message.id)

@@ -14,20 +14,9 @@ from collections import deque
 from functools import partial
 from typing import Any
 
+from sutler.fronts.mcp import wire
 from sutler.fronts.mcp.exchange import Exchange, Peer
 from sutler.fronts.mcp.server import Server
-from sutler.fronts.mcp.wire import (
-    EDGE,
-    INTERNAL,
-    MAX_MESSAGE,
-    Fault,
-    Message,
-    encode,
-    error,
-    parse,
-    result,
-    too_large,
-)
 
 _CHUNK = 1 << 16
 _WAITING = 1_000
@@ -44,11 +33,11 @@ class Lines:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._rest = bytearray()
-        self._ready: deque[bytes | Fault] = deque()
+        self._ready: deque[bytes | wire.Fault] = deque()
         self._skipped = b"", b""  # head and tail of a line that is too long; empty for none
         self.ended = False
 
-    def next(self) -> bytes | Fault | None:
+    def next(self) -> bytes | wire.Fault | None:
         """The next line, waiting for it; None at the end."""
         while not self._ready and not self.ended:
             self._fill()
@@ -66,20 +55,20 @@ class Lines:
             self._line(chunk[start:end])
             start = end + 1
         self._rest += chunk[start:]
-        if self._skipped[0] or len(self._rest) > MAX_MESSAGE:
-            self._skip(bytes(self._rest[:EDGE]))
+        if self._skipped[0] or len(self._rest) > wire.MAX_MESSAGE:
+            self._skip(bytes(self._rest[: wire.EDGE]))
 
     def _skip(self, head: bytes) -> None:
         """Drop what was read of a long line but its edges."""
-        head, tail = self._skipped[0] or head, self._skipped[1] + bytes(self._rest[-EDGE:])
-        self._skipped = head, tail[-EDGE:]
+        head, tail = self._skipped[0] or head, self._skipped[1] + bytes(self._rest[-wire.EDGE :])
+        self._skipped = head, tail[-wire.EDGE :]
         self._rest.clear()
 
     def _line(self, tail: bytes) -> None:
         self._rest += tail
-        if self._skipped[0] or len(self._rest) > MAX_MESSAGE:
-            self._skip(bytes(self._rest[:EDGE]))
-            self._ready.append(too_large(*self._skipped))
+        if self._skipped[0] or len(self._rest) > wire.MAX_MESSAGE:
+            self._skip(bytes(self._rest[: wire.EDGE]))
+            self._ready.append(wire.too_large(*self._skipped))
             self._skipped = b"", b""
         elif self._rest.strip():
             self._ready.append(bytes(self._rest))
@@ -92,7 +81,7 @@ class Stdio:
         self._lines = Lines(incoming)
         self._out = outgoing
         self._sending = threading.Lock()
-        self._delayed: deque[Message] = deque()
+        self._delayed: deque[wire.Message] = deque()
         self._slow: set[threading.Thread] = set()
         self._busy = self._asking = self._stopped = False
 
@@ -114,14 +103,14 @@ class Stdio:
         for thread in () if self._stopped else tuple(self._slow):
             thread.join()
 
-    def _take(self, line: bytes | Fault, peer: Peer) -> None:
+    def _take(self, line: bytes | wire.Fault, peer: Peer) -> None:
         """Act on one line. While a person is asked, writes are kept for later."""
         try:
-            if isinstance(line, Fault):
+            if isinstance(line, wire.Fault):
                 raise line
-            message = parse(line)
-        except Fault as fault:
-            self._send(error(fault))
+            message = wire.parse(line)
+        except wire.Fault as fault:
+            self._send(wire.error(fault))
             return
         if message.method == "notifications/cancelled":
             self._server.cancel(peer, message.params.get("requestId"))
@@ -136,7 +125,7 @@ class Stdio:
         else:
             self._answer(message, peer)
 
-    def _answer(self, message: Message, peer: Peer) -> None:
+    def _answer(self, message: wire.Message, peer: Peer) -> None:
         nested, self._busy = self._busy, True
         exchange = Exchange(self._send)
         if not nested:  # a second question waits until the first is settled
@@ -146,10 +135,12 @@ class Stdio:
         finally:
             self._busy = nested
 
-    def _answer_beside(self, message: Message, peer: Peer) -> None:
+    def _answer_beside(self, message: wire.Message, peer: Peer) -> None:
         """Answer a slow call in a thread of its own, which waits for a child process."""
         if len(self._slow) >= _SLOW:
-            self._send(error(Fault(INTERNAL, "too many slow calls at once"), message.id))
+            self._send(
+                wire.error(wire.Fault(wire.INTERNAL, "too many slow calls at once"), message.id)
+            )
             return
         exchange = Exchange(self._send)
         self._server.expect(message, peer, exchange)
@@ -164,11 +155,11 @@ class Stdio:
         self._slow.add(thread)
         thread.start()
 
-    def _reply(self, message: Message, peer: Peer, exchange: Exchange) -> None:
+    def _reply(self, message: wire.Message, peer: Peer, exchange: Exchange) -> None:
         try:
-            reply = result(message.id, self._server.answer(message, peer, exchange))
-        except Fault as fault:
-            reply = error(fault, message.id)
+            reply = wire.result(message.id, self._server.answer(message, peer, exchange))
+        except wire.Fault as fault:
+            reply = wire.error(fault, message.id)
         if not exchange.cancelled.is_set():  # the protocol wants no answer to what was cancelled
             self._send(reply)
 
@@ -188,7 +179,7 @@ class Stdio:
         return None if box.empty() else box.get()
 
     def _send(self, message: dict[str, Any]) -> None:
-        data = encode(message) + b"\n"
+        data = wire.encode(message) + b"\n"
         with self._sending:
             while data:
                 data = data[os.write(self._out, data) :]
