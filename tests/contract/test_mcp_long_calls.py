@@ -7,6 +7,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,15 @@ def cold(tmp_path: Path) -> dict[str, str]:
 
 def children(pid: int) -> set[int]:
     """Processes whose parent is `pid`."""
-    listed = Path(f"/proc/{pid}/task").glob("*/children")
-    return {int(word) for path in listed for word in path.read_text().split()}
+    pids: set[int] = set()
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # a thread or process that has just ended
+            pids.update(map(int, path.read_text().split()))
+    return pids
+
+
+def grandchildren(pid: int) -> set[int]:
+    return {worker for child in children(pid) for worker in children(child)}
 
 
 def call(id: object, name: str, **arguments: Any) -> bytes:
@@ -112,9 +120,9 @@ def test_a_cancelled_pack_stops_within_half_a_second(large: Path, cold: dict[str
     with stdio(large, env=cold) as wire:
         assert not wire.call("list_files", globs=["src/p1/*"]).get("isError")
         started(wire)
-        time.sleep(0.5)  # in the middle of the index, which has processes of its own
-        (engine,) = children(wire.process.pid)
-        workers = children(engine)
+        # In the middle of the index, which has processes of its own.
+        until(lambda: bool(grandchildren(wire.process.pid)), "the processes of the index")
+        workers = grandchildren(wire.process.pid)
         begun = time.perf_counter()
         wire.send(cancel("pack"))
         until(lambda: not children(wire.process.pid), "the end of the child")
