@@ -15,7 +15,7 @@ from sutler.access.control_files import TABLE
 from sutler.access.gate import APPROVAL_SECONDS
 from sutler.access.policy import INTERNAL
 from sutler.access.registry import ENTRY_DOCUMENTS, EXCERPT_LINES
-from sutler.scan.name_rules import CERTAIN, CREDENTIAL_PATHS, RESEMBLING
+from sutler.scan.name_rules import CERTAIN, IN_FOLDER, RESEMBLING
 from sutler.store.records import PROFILES, AuditEntry, RegistryRow
 from sutler.tools import TOOLS, Tool, schema
 
@@ -150,7 +150,9 @@ def _policy() -> str:
     )
     return POLICY.format(
         internal=_globs(INTERNAL),
-        credentials=_globs((*CERTAIN, *CREDENTIAL_PATHS)),
+        credentials=_globs(
+            (*CERTAIN, *(f"**/{folder}/{name}" for name, folder in IN_FOLDER.items()))
+        ),
         resembling=_globs(RESEMBLING),
         control="".join(f"\n   - {row.reason}: {_globs(row.globs)}" for row in TABLE),
         minutes=APPROVAL_SECONDS // 60,

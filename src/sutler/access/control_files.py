@@ -121,4 +121,3 @@ TABLE: Final = (
 
 FILES: Final = tuple(glob for row in TABLE if row.files for glob in row.globs)
 ANYWHERE: Final = tuple(glob for row in TABLE if not row.files for glob in row.globs)
-CONTROL: Final = (*ANYWHERE, *FILES)

@@ -9,18 +9,16 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 
 from sutler.access.door import Door
 from sutler.edits.answer import answer
-from sutler.edits.conflicts import Sides
-from sutler.edits.plan import MAX_BYTES, Plan, bytes_of, merge_sides, text_of
+from sutler.edits.plan import MAX_BYTES, Plan
 from sutler.edits.replacement import ABSENT, Held, Replacement, held, replace_all
-from sutler.edits.rollback import version_held
+from sutler.edits.rollback import merged_step, version_held
 from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.paths import ROOT, RelPath, quote, unquote
 from sutler.scan.root import Root
-from sutler.store.records import AuditEntry, Call, Outcome, PatchResult, unseal, version_id
+from sutler.store.records import AuditEntry, Call, Outcome, PatchResult, unseal
 
 
 def replay(
@@ -138,15 +136,4 @@ def _merged(door: Door, path: RelPath, now: Held, entry: AuditEntry) -> Held:
             rule="a replay changes what the session changed and nothing else",
             next_step="replay onto a folder that does not exist yet",
         )
-    base, theirs = (
-        version_held(door, path, digest, now.mode) for digest in (entry.before, entry.after)
-    )
-    current, encoding = text_of(now.data, path)
-    sides = Sides(
-        version_id(entry.before),
-        text_of(base.data, path)[0],
-        current,
-        text_of(theirs.data, path)[0],
-    )
-    data = bytes_of(merge_sides(door, path, sides), encoding, path)
-    return Held(data, sha256(data).hexdigest(), now.mode)
+    return merged_step(door, path, now, (entry.before, entry.after))

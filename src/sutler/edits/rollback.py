@@ -84,7 +84,8 @@ def undone(door: Door, order: Order) -> Plan:
         if now.digest == became:
             now = version_held(door, order.path, was, now.mode)
         elif was and became and now.digest:
-            now, merged = _without(door, order.path, now, (was, became)), True
+            # Others wrote after it: as if it had never been, where the two do not meet.
+            now, merged = merged_step(door, order.path, now, (became, was)), True
         else:
             raise stale(door, order.path, became)
     return Plan(order.path, before, now if now.digest else None, before.digest, merged)
@@ -103,16 +104,12 @@ def version_held(door: Door, path: RelPath, digest: str, mode: int) -> Held:
     return Held(data, digest, next(modes, mode))
 
 
-def _without(door: Door, path: RelPath, now: Held, step: tuple[str, str]) -> Held:
-    """Someone wrote after the write that is taken back: as if it had never been, where the two do
-    not meet."""
-    was, became = (version_held(door, path, digest, now.mode) for digest in step)
+def merged_step(door: Door, path: RelPath, now: Held, step: tuple[str, str]) -> Held:
+    """The file after a step between two kept versions, merged with what it holds now."""
+    base, theirs = (version_held(door, path, digest, now.mode) for digest in step)
     current, encoding = text_of(now.data, path)
     sides = Sides(
-        version_id(became.digest),
-        text_of(became.data, path)[0],
-        current,
-        text_of(was.data, path)[0],
+        version_id(base.digest), text_of(base.data, path)[0], current, text_of(theirs.data, path)[0]
     )
     data = bytes_of(merge_sides(door, path, sides), encoding, path)
     return Held(data, sha256(data).hexdigest(), now.mode)

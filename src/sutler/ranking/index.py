@@ -254,15 +254,6 @@ def path_words(path: str) -> dict[bytes, int]:
     return counts
 
 
-def path_terms(path: str) -> dict[str, int]:
-    """Terms of a path with their weights."""
-    counts: dict[str, int] = {}
-    for key, weight in path_words(path).items():
-        for term in split(key[1:].decode("utf-8", "surrogatepass")):
-            counts[term] = counts.get(term, 0) + weight
-    return counts
-
-
 def _terms(numbers: Mapping[bytes, int]) -> tuple[bytes, ...]:
     """The shards that lead from terms to words."""
     held: defaultdict[str, list[int]] = defaultdict(list)

@@ -38,9 +38,6 @@ CERTAIN: Final = (
 IN_FOLDER: Final = {"config.json": ".docker", "config": ".kube"}
 """Names that are credentials only in the folder of their tool."""
 
-CREDENTIALS: Final = (*RESEMBLING, *CERTAIN)
-CREDENTIAL_PATHS: Final = tuple(f"**/{folder}/{name}" for name, folder in IN_FOLDER.items())
-
 _JUDGED: Final = frozenset(("program", "schema", "style", "doc"))
 _NOT_JUDGED: Final = ("text", "roff")
 _DATA_ENDINGS: Final = (".edn", ".hcl")  # of programming languages, but they hold values

@@ -249,15 +249,9 @@ class Root:
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
         """One file's bytes; a pipe, a device or a link is refused at once."""
         try:
-            fd = self.open(path)
+            return _read_and_close(self.open(path), path, limit)
         except OSError as error:
             return problem_of(path, error)
-        try:
-            return read_descriptor(fd, path, limit)
-        except OSError as error:
-            return problem_of(path, error)
-        finally:
-            fs.close(fd)
 
     @contextmanager
     def reader(self) -> Iterator[Reader]:
@@ -267,6 +261,13 @@ class Root:
             yield reader
         finally:
             reader.close()
+
+
+def _read_and_close(fd: int, path: RelPath, limit: int | None) -> Blob | Problem:
+    try:
+        return read_descriptor(fd, path, limit)
+    finally:
+        fs.close(fd)
 
 
 class Reader:
@@ -301,14 +302,9 @@ class Reader:
                     self._fd = self._enter(directory)
                     self._directory = directory
                 fd = fs.open(path[cut + 1 :], FILE, dir_fd=self._fd)
+            return _read_and_close(fd, path, limit)
         except OSError as error:
             return problem_of(path, error)
-        try:
-            return read_descriptor(fd, path, limit)
-        except OSError as error:
-            return problem_of(path, error)
-        finally:
-            fs.close(fd)
 
     def _enter(self, directory: str) -> int:
         """The directory's descriptor, from its nearest open ancestor; the least recent ones are

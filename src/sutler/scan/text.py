@@ -73,15 +73,6 @@ def encode(text: str, encoding: str = "utf-8") -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def split_lines(text: str) -> list[str]:
-    """Lines, split on `\\n` alone; a `\\r` stays with its line, and form feeds and their kin are
-    plain text."""
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return lines
-
-
 def _marked(data: bytes) -> Decoded | None:
     """A text behind a UTF-16 or UTF-32 mark (UTF-8's is seen on the way)."""
     for label, (mark, codec) in _MARKED.items():

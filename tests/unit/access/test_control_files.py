@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from sutler.access.control_files import CONTROL, FILES, TABLE
+from sutler.access.control_files import ANYWHERE, FILES, TABLE
 from sutler.access.policy import PolicyRule, Rules, decide
 from sutler.paths import RelPath
 from sutler.store.records import LOCAL, Call, Caller
@@ -32,7 +32,7 @@ def test_names_generated_from_the_table_ask_in_every_spelling(seed: int) -> None
     """A row matches at any depth, below a folder of that name, and in any case."""
     rng = random.Random(seed)
     spell = (str, str.upper, str.title, "a/b/{}".format, "{}/inside.txt".format, "{}.".format)
-    for glob in CONTROL:
+    for glob in (*ANYWHERE, *FILES):
         name = glob.replace("*", rng.choice(["x", "my-app", "release.2"]))
         spelt = rng.choice(spell)(name)
         folder = spelt.endswith("/inside.txt") and glob in FILES
@@ -49,5 +49,5 @@ def test_ordinary_source_does_not_ask(path: str) -> None:
 
 
 def test_a_name_has_one_row_and_every_row_a_reason() -> None:
-    assert len(CONTROL) == len(set(CONTROL))
+    assert len({*ANYWHERE, *FILES}) == len(ANYWHERE) + len(FILES)
     assert all(row.reason and row.globs for row in TABLE)

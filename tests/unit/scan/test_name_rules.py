@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sutler.scan.name_rules import CREDENTIALS, credential
+from sutler.scan.name_rules import CERTAIN, RESEMBLING, credential
 from sutler.scan.wildmatch import translate
 
 _WORDS = st.sampled_from(
@@ -39,7 +39,8 @@ _WORDS = st.sampled_from(
 
 @given(st.lists(_WORDS, min_size=1, max_size=4).map("".join))
 def test_the_quick_look_agrees_with_the_patterns(name: str) -> None:
-    slow = any(re.match(translate(pattern), name.lower(), re.DOTALL) for pattern in CREDENTIALS)
+    patterns = (*RESEMBLING, *CERTAIN)
+    slow = any(re.match(translate(pattern), name.lower(), re.DOTALL) for pattern in patterns)
     assert (credential(name, strict=True) is not None) == slow
 
 

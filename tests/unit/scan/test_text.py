@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sutler.scan.text import ENCODINGS, Decoded, decode, encode, split_lines
+from sutler.scan.text import ENCODINGS, Decoded, decode, encode, lines_of
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_a_marked_text_that_breaks_is_replaced_and_says_so() -> None:
 def test_lines_end_at_newlines_alone() -> None:
     """T77: a form feed, NEL, U+2028 or a lone CR is part of its line."""
     text = "a\x0cb\x0bc\x85d\u2028e\rf\r\ng\n\nh"
-    assert split_lines(text) == ["a\x0cb\x0bc\x85d\u2028e\rf\r", "g", "", "h"]
-    assert split_lines("") == []
-    assert split_lines("x\n") == ["x"]
+    assert lines_of(text) == ["a\x0cb\x0bc\x85d\u2028e\rf\r\n", "g\n", "\n", "h"]
+    assert lines_of("") == []
+    assert lines_of("x\n") == ["x\n"]
 
 
 def test_twenty_megabytes_on_one_line() -> None:
@@ -78,7 +78,7 @@ def test_twenty_megabytes_on_one_line() -> None:
     data = b"x" * 20_000_000
     found = decode(data)
     assert found is not None
-    assert len(split_lines(found.text)) == 1
+    assert len(lines_of(found.text)) == 1
 
 
 def test_an_unknown_label_means_utf_8() -> None:

@@ -1,5 +1,5 @@
-"""The two streams: stdout is data, stderr is notes and progress. Nothing from a project reaches a
-terminal raw."""
+"""The streams: stdin and named files are read, stdout is data, stderr is notes and progress.
+Nothing from a project reaches a terminal raw."""
 
 from __future__ import annotations
 
@@ -32,6 +32,22 @@ def harmless(text: str) -> str:
     import re
 
     return re.sub(_HOSTILE, lambda match: f"\\u{{{ord(match.group()):x}}}", text)
+
+
+def read_bytes(name: str, limit: int = -1, next_step: str = "check the name") -> bytes:
+    """A file that the user names, or stdin for `-`; at most `limit` bytes of it."""
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read(limit)
+        with open(name, "rb") as stream:
+            return stream.read(limit)
+    except OSError as error:
+        from sutler.errors import UsageError
+        from sutler.paths import quote
+
+        raise UsageError(
+            f"cannot read {quote(name)}: {error.strerror}", next_step=next_step
+        ) from None
 
 
 def terminal_width(stream: TextIO | None, otherwise: int) -> int:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from sutler.config import Settings
 from sutler.errors import UsageError
-from sutler.fronts.cli.console import Console, asker
+from sutler.fronts.cli.console import Console, asker, read_bytes
 from sutler.fronts.cli.pack_words import leave_receipt, summary, without_outputs
 from sutler.pack import documents, receipts
 from sutler.pack.delivery import Sending, send
@@ -22,7 +22,7 @@ from sutler.paths import quote
 from sutler.secrets.cleaner import told
 from sutler.store.atomic import write_atomic
 from sutler.tasks.spec import MAX_TASK_CHARS, parse_task
-from sutler.tasks.wire import TaskSpec, Tier
+from sutler.tasks.wire import Tier
 
 _WIRE = ("json", "msgpack")
 _SUMMARY = ("markdown", *_WIRE)
@@ -109,7 +109,7 @@ def _task(
         raise UsageError(
             f"a task pack has no {wanted} form", next_step="use prompt, markdown, json or msgpack"
         )
-    made = _packer(project).make(read_task_file(args.task))
+    made = _packer(project).make(parse_task(read_text(args.task), "task"))
     judge(made.problems, project.settings, project.place.named, asker())
     return send(project, made, wanted or "prompt", count_tokens=not console.quiet)
 
@@ -120,25 +120,11 @@ def _packer(project: Project) -> ContextPacker:
     return ContextPacker(project, cast("Tier | None", tier), settings.number("max_chars"))
 
 
-def read_task_file(name: str) -> TaskSpec:
-    return parse_task(read_text(name), "task")
-
-
 def read_text(name: str) -> str:
     """A text file that the user names, or stdin; bounded, so that no file can fill the memory."""
     limit = MAX_TASK_CHARS * 4 + 1
     try:
-        if name == "-":
-            data = sys.stdin.buffer.read(limit)
-        else:
-            with open(name, "rb") as stream:
-                data = stream.read(limit)
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {quote(name)}: {error.strerror}", next_step="check the name"
-        ) from None
-    try:
-        return data.decode("utf-8-sig")
+        return read_bytes(name, limit).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{quote(name)} is not UTF-8 text", next_step="save it as UTF-8") from None
 

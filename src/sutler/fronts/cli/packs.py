@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 import msgspec
 
 from sutler.errors import ConflictError, RefusedError, UsageError
 from sutler.fronts.cli.arguments import value
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, read_bytes
 from sutler.pack.diff import AnyPack, diff_packs, read_pack
 from sutler.pack.verify import check_pack
 from sutler.paths import quote
@@ -56,28 +55,10 @@ def _pack(name: str) -> AnyPack:
     return read_pack(read_bytes(name))
 
 
-def read_bytes(name: str) -> bytes:
-    try:
-        if name == "-":
-            return sys.stdin.buffer.read()
-        with open(name, "rb") as stream:
-            return stream.read()
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {quote(name)}: {error.strerror}", next_step="check the name"
-        ) from None
-
-
 def is_pack(name: str) -> bool:
     """Whether `verify` was given a pack, and not an exported ledger, whose lines start with their
     hash."""
-    try:
-        with open(name, "rb") as stream:
-            head = stream.read(4096).lstrip()
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {quote(name)}: {error.strerror}", next_step="check the name"
-        ) from None
+    head = read_bytes(name, 4096).lstrip()
     return bool(head) and not head.startswith(LEDGER)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -13,7 +12,7 @@ from sutler.budget.selection import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.arguments import flag, value
-from sutler.fronts.cli.console import Console, Progress
+from sutler.fronts.cli.console import Console, Progress, read_bytes
 from sutler.fronts.cli.pack import open_project
 from sutler.pack import receipts
 from sutler.pack.load import Loader
@@ -198,7 +197,7 @@ def list_receipts(found: list[receipts.Receipt], console: Console) -> int:
 
 def _read(name: str) -> receipts.Receipt:
     try:
-        data = sys.stdin.buffer.read() if name == "-" else _bytes(name)
+        data = read_bytes(name)
         return msgspec.json.decode(data, type=receipts.Receipt)
     except msgspec.MsgspecError as error:
         raise UsageError(
@@ -207,28 +206,18 @@ def _read(name: str) -> receipts.Receipt:
         ) from None
 
 
-def _bytes(name: str) -> bytes:
-    try:
-        with open(name, "rb") as stream:
-            return stream.read()
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {quote(name)}: {error.strerror}", next_step="check the name"
-        ) from None
-
-
 def _pack_id(name: str) -> str:
     from sutler.formats import parse
     from sutler.pack.verify import pack_id_of
 
-    data = _bytes(name)
+    data = read_bytes(name)
     return pack_id_of(data, parse(data))
 
 
 def _compare(receipt: receipts.Receipt, name: str) -> None:
     from sutler.formats import parse
 
-    sections = {quote(section.path): section.sha256 for section in parse(_bytes(name)).sections}
+    sections = {quote(section.path): section.sha256 for section in parse(read_bytes(name)).sections}
     wrong = receipts.matches(receipt, sections)
     if wrong:
         raise RefusedError(

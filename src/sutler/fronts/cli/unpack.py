@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from hashlib import sha256
 
 from sutler.errors import UsageError
 from sutler.formats import merge
 from sutler.formats.document import Pack
 from sutler.fronts.cli.arguments import flag, value
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, read_bytes
 from sutler.pack.diff import AnyPack, read_pack
 from sutler.pack.unpack import deposit, project_of, unpacked
 from sutler.paths import counted, quote, wire_path
@@ -28,7 +27,8 @@ def configure_unpack(parser: argparse.ArgumentParser) -> None:
 
 
 def run_unpack(args: argparse.Namespace, console: Console) -> int:
-    pack = _whole([read_pack(_read(name)) for name in args.packs])
+    hint = "name a file that sutler pack wrote"
+    pack = _whole([read_pack(read_bytes(name, next_step=hint)) for name in args.packs])
     project, files = project_of(pack), unpacked(pack)
     if args.list or args.json:
         rows = [
@@ -85,16 +85,3 @@ def _whole(packs: list[AnyPack]) -> AnyPack:
             next_step="unpack each document by itself",
         )
     return merge(parts)
-
-
-def _read(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
-    try:
-        with open(name, "rb") as stream:
-            return stream.read()
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {quote(name)}: {error.strerror}",
-            next_step="name a file that sutler pack wrote",
-        ) from None

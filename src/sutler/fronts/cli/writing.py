@@ -4,14 +4,13 @@ shell."""
 from __future__ import annotations
 
 import argparse
-import sys
 
 from sutler.edits.version_diff import NO_CHANGE, get_diff
 from sutler.edits.versions import Shown
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, UsageError
 from sutler.fronts.cli.arguments import flag, integer, value
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, read_bytes
 from sutler.fronts.cli.door import add_profile, answer, opened
 from sutler.paths import quote
 from sutler.store.records import Conflict, FileChange, PatchResult
@@ -38,14 +37,9 @@ def _text(name: str) -> str:
     """A file the user names, or stdin; bytes that are not UTF-8 are refused, since their encoding
     is unknown."""
     try:
-        if name == "-":
-            return sys.stdin.buffer.read().decode()
-        with open(name, "rb") as file:
-            return file.read().decode()
+        return read_bytes(name).decode()
     except UnicodeDecodeError:
         raise UsageError("the input is not UTF-8") from None
-    except OSError as fault:
-        raise UsageError(f"cannot read {quote(name)}: {fault.strerror}") from None
 
 
 def _common(args: argparse.Namespace) -> dict[str, object]:
@@ -183,7 +177,6 @@ def apply_text(
 
 def _seen(name: str) -> dict[str, Shown]:
     """What a pack shows: the digest of each file, and the text of those it shows whole."""
-    from sutler.fronts.cli.packs import read_bytes
     from sutler.pack.diff import pack_digests, read_pack, whole_texts
     from sutler.pack.documents import rel_of
 
