@@ -46,7 +46,7 @@ def run(sources: Path, *words: str) -> str:
 
 
 def test_workers_on_postgresql_give_the_rows_of_the_local_pool(sources: Path) -> None:
-    assert "workers on PostgreSQL: dataset equal, row for row" in run(sources, "workers")
+    assert "dataset equal, row for row" in run(sources, "workers")
 
 
 def test_kills_of_a_worker_a_driver_and_the_server_change_no_row(sources: Path) -> None:
@@ -57,4 +57,4 @@ def test_kills_of_a_worker_a_driver_and_the_server_change_no_row(sources: Path) 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="ray is an extra")
 def test_two_nodes_of_ray_give_the_rows_of_the_local_pool(sources: Path) -> None:
-    assert "Ray, two nodes: dataset equal, row for row" in run(sources, "ray")
+    assert "Ray on two nodes: dataset equal, row for row" in run(sources, "ray")

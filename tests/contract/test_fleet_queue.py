@@ -48,7 +48,7 @@ def test_workers_side_by_side_do_all_units_once(fleet: Fleet, queue: Queue) -> N
     def loop(name: str) -> None:
         mine = open_queue(fleet)
         while (unit := mine.claim(name)) is not None:
-            assert mine.finish(unit, ("files",)) is not None
+            assert mine.finish(unit, ("files",))
             done.append(unit.key)
         mine.close()
 
@@ -93,14 +93,14 @@ def test_slow_workers_that_take_a_unit_from_each_other_do_not_lose_it(
     claims = [queue.claim(f"w{turn}") for turn in range(2 * MOST_TRIES)]
     first = claims[0]
     assert first is not None
-    assert queue.finish(first, ("files", "runs")) == ()
-    assert queue.finish(first, ("files", "runs")) == ()  # of another worker; a reply was lost
+    assert queue.finish(first, ("files", "runs"))
+    assert queue.finish(first, ("files", "runs"))  # of another worker; a reply was lost
     assert queue.claim("last") is None
     (last,) = queue.units(state="failed")
-    assert queue.finish(last, ("files",)) == ()
+    assert queue.finish(last, ("files",))
     assert queue.counts() == {"done": 2}
     queue.forget([first.key])
-    assert queue.finish(first, ("files",)) is None
+    assert not queue.finish(first, ("files",))
 
 
 def test_a_result_replaces_that_of_the_older_tree_at_once(queue: Queue) -> None:
@@ -112,12 +112,55 @@ def test_a_result_replaces_that_of_the_older_tree_at_once(queue: Queue) -> None:
         assert claimed is not None
         queue.put_facts([(unit.key, "card", "v", b"x")])
         before = [done.key for done in queue.units(state="done")]
-        replaced = queue.finish(claimed, ("files",))
-        assert replaced is not None
-        assert [gone.key for gone in replaced] == before
+        assert queue.finish(claimed, ("files",))
+        assert _cleared(queue) == before
     assert [unit.key for unit in queue.units()] == [new.key]
     assert queue.fact(old.key, "card", "v") is None
     assert queue.fact(new.key, "card", "v") == b"x"
+
+
+def test_a_tree_that_returns_keeps_its_new_files(queue: Queue) -> None:
+    """HEAD returns to an older tree after its unit was replaced and before its files were removed:
+    the removal may no longer touch them, for they may be new."""
+    old, new = (Unit(key, "web", key, "index", "v", "p") for key in ("k1", "k2"))
+    for unit in (old, new):
+        queue.enqueue([unit])
+        assert queue.finish(unit, ("files",))
+    assert not queue.finish(old, ("files",))  # of a slow worker: it must not replace the newer
+    assert queue.enqueue([old]) == 1
+    assert _cleared(queue) == []
+    assert queue.finish(old, ("files",))
+    assert _cleared(queue) == [new.key]
+    assert [unit.key for unit in queue.units()] == [old.key]
+
+
+def test_a_unit_is_not_queued_while_its_files_are_removed(fleet: Fleet, queue: Queue) -> None:
+    old, new = (Unit(key, "web", key, "index", "v", "p") for key in ("k1", "k2"))
+    for unit in (old, new):
+        queue.enqueue([unit])
+        assert queue.finish(unit, ("files",))
+
+    def again() -> None:
+        mine = open_queue(fleet)
+        mine.enqueue([old])
+        mine.close()
+
+    driver = threading.Thread(target=again)
+
+    def remove(_: Unit) -> None:
+        driver.start()
+        driver.join(0.5)
+        assert driver.is_alive()
+
+    queue.clear(remove)
+    driver.join(LIMIT)
+    assert [unit.key for unit in queue.units(state="waiting")] == [old.key]
+
+
+def _cleared(queue: Queue) -> list[str]:
+    removed: list[str] = []
+    queue.clear(lambda unit: removed.append(unit.key))
+    return removed
 
 
 def test_facts_stay_as_long_as_a_repository_holds_the_blob(queue: Queue) -> None:
@@ -129,6 +172,9 @@ def test_facts_stay_as_long_as_a_repository_holds_the_blob(queue: Queue) -> None
     queue.put_facts([("a", "facts:x.py", "older", b"x")])
     queue.hold(web, ["a", "b"])
     queue.hold(fork, ["b"])
+    assert queue.tidy("v") == 0  # a worker may count on them
+    for unit in (web, fork):
+        queue.finish(unit, ())
     assert queue.tidy("v") == 2
     queue.hold(web, ["a"])
     assert queue.tidy("v") == 0
@@ -148,6 +194,8 @@ def test_work_of_an_older_tree_does_not_drop_what_the_newer_index_needs(queue: Q
     queue.hold(index, ["a", "b"])
     queue.hold(late, ["a"])
     queue.hold(gone, ["a"])
+    for unit in (index, late):
+        queue.finish(unit, ())
     assert queue.tidy("v") == 0
     queue.hold(index, ["a"])
     assert queue.tidy("v") == 1

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sutler.store.home import cache_files
 from tests.limits import LIMIT
 
 KEY = "ghp_" + "a8Kq2Lm9" * 4 + "Zt7X"
@@ -293,8 +294,8 @@ def test_what_is_stored_of_a_blob_does_not_depend_on_who_was_first(mirrors: Path
     assert "[REDACTED:" in hidden
 
 
-def test_a_worker_that_dies_is_replaced_while_the_run_goes_on(mirrors: Path) -> None:
-    """The driver starts another worker, which takes the unit over when its lease has ended."""
+def test_a_process_that_dies_is_replaced_while_the_run_goes_on(mirrors: Path) -> None:
+    """Its unit is tried again, by a new one."""
     _calm_and_wild(mirrors, "index,pack")
     driver = subprocess.Popen(
         [sys.executable, "-m", "sutler", "worker", "--fleet", "wild", "--jobs", "1"],
@@ -304,9 +305,8 @@ def test_a_worker_that_dies_is_replaced_while_the_run_goes_on(mirrors: Path) -> 
     until = time.monotonic() + LIMIT
     while not (victim := _worker_of(driver.pid)) and time.monotonic() < until:
         time.sleep(0.02)
+    assert victim
     os.kill(victim, signal.SIGKILL)
-    time.sleep(0.5)
-    _expire(mirrors / "wild" / "fleet.db")
     assert driver.wait(LIMIT) == 0
     assert rows(mirrors, "wild") == rows(mirrors, "calm")
 
@@ -360,9 +360,16 @@ def _calm_and_wild(folder: Path, kinds: str) -> None:
 
 
 def _worker_of(driver: int) -> int:
-    """A process below this one that has claimed a unit: it has a fork server of its own."""
-    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, timeout=LIMIT)
+    """A process of this driver that performs units."""
+    listing = subprocess.run(["ps", "-ewwo", "pid,ppid,args"], capture_output=True, timeout=LIMIT)
     table = [line.split(None, 2) for line in listing.stdout.decode().splitlines()[1:]]
-    children = {row[0] for row in table if row[1] == str(driver)}
-    servers = [row for row in table if row[1] in children and "forkserver" in row[2]]
-    return int(servers[0][1]) if servers else 0
+    own = [row for row in table if row[1] == str(driver) and "spawn_main" in row[2]]
+    return int(own[0][0]) if own else 0
+
+
+def test_work_leaves_nothing_in_the_cache_of_the_user(mirrors: Path) -> None:
+    """The private folder of a unit is gone when it is done: what is kept for it helps no run, and
+    takes the room of what does."""
+    for words in (("init",), ("add", "mirrors"), ("run", "index,secrets")):
+        sutler(mirrors, "fleet", *words)
+    assert {file.kind for file in cache_files(os.environ)} <= {"secrets"}

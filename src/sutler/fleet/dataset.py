@@ -119,13 +119,12 @@ def write(dataset: str, unit: Unit, rows: Mapping[str, list[dict[str, Any]]]) ->
     return names
 
 
-def remove(dataset: str, units: Iterable[Unit]) -> None:
-    """Delete the files of units that no longer count."""
-    for unit in units:
-        for table in unit.tables:
-            path = path_of(dataset, table, unit)
-            if os.path.exists(path):
-                os.unlink(path)
+def remove(dataset: str, unit: Unit) -> None:
+    """Delete the files of a unit that no longer counts."""
+    for table in unit.tables:
+        path = path_of(dataset, table, unit)
+        if os.path.exists(path):
+            os.unlink(path)
 
 
 def query(dataset: str, units: Iterable[Unit], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

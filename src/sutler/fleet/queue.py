@@ -9,7 +9,7 @@ so that work done twice gives the same object.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -24,7 +24,8 @@ _PATIENCE = 12
 _AT_ONCE = 200
 """Rows of one statement."""
 
-State = Literal["waiting", "running", "done", "failed"]
+State = Literal["waiting", "running", "done", "failed", "replaced"]
+"""The files of a replaced unit are about to be removed; it counts nowhere."""
 STATES: tuple[State, ...] = ("waiting", "running", "done", "failed")
 
 _NOW = {
@@ -107,7 +108,8 @@ class Queue:
                     "INSERT INTO fleet_units (project, key, repo, tree, kind, version, policy, "
                     "state, tries, worker, lease, reason, tables) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', 0, '', 0, '', '') "
-                    "ON CONFLICT (project, key) DO NOTHING",
+                    "ON CONFLICT (project, key) DO UPDATE SET state = 'waiting', tries = 0, "
+                    "reason = '' WHERE fleet_units.state = 'replaced'",
                     (
                         *(self._project, unit.key, unit.repo, unit.tree),
                         *(unit.kind, unit.version, unit.policy),
@@ -145,33 +147,47 @@ class Queue:
         """Extend a lease; False if another worker has the unit."""
         return self._settle(key, worker, f"lease = {self._now} + {LEASE_SECONDS * 1000}", ())
 
-    def finish(self, unit: Unit, tables: Iterable[str]) -> tuple[Unit, ...] | None:
-        """Record a result whose files are in place, and drop what it replaces in the same
-        transaction: the unit of an older tree, version or policy. Return the replaced units; None
-        if the unit is no longer wanted."""
+    def finish(self, unit: Unit, tables: Iterable[str]) -> bool:
+        """Record a result whose files are in place, and replace the unit of an older tree, version
+        or policy in the same transaction. False if the unit is no longer wanted."""
 
-        def work(query: Query) -> list[Row] | None:
+        def work(query: Query) -> bool:
             query(
-                # Whatever the state: the result of a worker that lost its lease is as good as that
+                # Of any worker: the result of one that lost its lease is as good as that
                 # of the next. Without it slow workers would take a unit from each other until it
                 # has failed, and each would throw a result away.
                 "UPDATE fleet_units SET state = 'done', reason = '', tables = ? "
-                "WHERE project = ? AND key = ?",
+                "WHERE project = ? AND key = ? AND state <> 'replaced'",
                 (" ".join(tables), self._project, unit.key),
             )
             if not query.changes():
-                return None
+                return False
             old = query(
-                "DELETE FROM fleet_units WHERE project = ? AND repo = ? AND kind = ? "  # noqa: S608
-                f"AND key <> ? AND state = 'done' RETURNING {_COLUMNS}",
+                "UPDATE fleet_units SET state = 'replaced' WHERE project = ? AND repo = ? "
+                "AND kind = ? AND key <> ? AND state = 'done' RETURNING key",
                 (self._project, unit.repo, unit.kind, unit.key),
             )
             for row in old:
                 query("DELETE FROM facts WHERE project = ? AND digest = ?", (self._project, row[0]))
-            return old
+            return True
 
-        rows = self._database.transact(work, write=True)
-        return None if rows is None else tuple(map(_unit, rows))
+        return self._database.transact(work, write=True)
+
+    def clear(self, remove: Callable[[Unit], object]) -> None:
+        """Drop replaced units and remove their files. Until that is committed nothing can queue
+        them again, so that no new file has the name of one that is removed."""
+
+        def work(query: Query) -> None:
+            rows = query(
+                "DELETE FROM fleet_units WHERE project = ? AND key IN (SELECT key "  # noqa: S608
+                f"FROM fleet_units WHERE project = ? AND state = 'replaced'{self._skip}) "
+                f"RETURNING {_COLUMNS}",
+                (self._project, self._project),
+            )
+            for row in rows:
+                remove(_unit(row))
+
+        self._database.transact(work, write=True)
 
     def fail(self, key: str, worker: str, reason: str, *, again: bool) -> bool:
         """Record a failure; with `again` the unit waits for another try, if one is left."""
@@ -202,8 +218,8 @@ class Queue:
     def units(self, repo: str = "", state: str = "", kind: str = "") -> tuple[Unit, ...]:
         rows = self._database.select(
             f"SELECT {_COLUMNS} FROM fleet_units "  # noqa: S608  # our own columns
-            "WHERE project = ? AND (? = '' OR repo = ?) AND (? = '' OR state = ?) "
-            "AND (? = '' OR kind = ?) ORDER BY repo, kind, key",
+            "WHERE project = ? AND state <> 'replaced' AND (? = '' OR repo = ?) "
+            "AND (? = '' OR state = ?) AND (? = '' OR kind = ?) ORDER BY repo, kind, key",
             (self._project, repo, repo, state, state, kind, kind),
         )
         return tuple(map(_unit, rows))
@@ -211,7 +227,8 @@ class Queue:
     def counts(self) -> Counter[str]:
         """Return how many units are in each state."""
         rows = self._database.select(
-            "SELECT state, count(*) FROM fleet_units WHERE project = ? GROUP BY state",
+            "SELECT state, count(*) FROM fleet_units WHERE project = ? AND state <> 'replaced' "
+            "GROUP BY state",
             (self._project,),
         )
         return Counter(dict(rows))
@@ -315,11 +332,14 @@ class Queue:
         self._database.transact(work, write=True)
 
     def tidy(self, version: str) -> int:
-        """Delete facts that no current tree needs; return how many. Nothing may be running."""
+        """Delete facts that no current tree needs; return how many. None while a unit is open or
+        has failed: it may have recorded its blobs in place of those that the unit before it, which
+        still counts, needs."""
         return self._change(
             "DELETE FROM facts WHERE project = ? AND kind LIKE ? AND (tool <> ? OR NOT EXISTS "
             "(SELECT 1 FROM fleet_blobs b WHERE b.project = facts.project "
-            "AND b.blob = facts.digest))",
+            "AND b.blob = facts.digest)) AND NOT EXISTS (SELECT 1 FROM fleet_units u "
+            "WHERE u.project = facts.project AND u.state IN ('waiting', 'running', 'failed'))",
             (self._project, "facts:%", version),
         )
 

@@ -29,7 +29,7 @@ from sutler.paths import RelPath, wire_path
 from sutler.scan.classify import facts_of
 from sutler.scan.objects import contents
 from sutler.scan.text import decode
-from sutler.secrets.cleaner import Numbering, numbered
+from sutler.secrets.cleaner import PER_FILE, Numbering, masked, numbered
 from sutler.secrets.shared_values import SharedValues, values_of
 from sutler.version import VERSION
 
@@ -83,18 +83,22 @@ class Tree:
         self.blobs = (export if whole else sketch)(source, tree, folder)
         settings = config.resolve([config.layer_from_environment(os.environ)])
         self.project = Project(folder, settings=settings)
+        # Not its `scan`, which reads all files for secrets of the tree, and keeps what it learned
+        # in the user's cache: a sketch has no texts, and its folder is gone in a moment.
+        clean = self.project.plain_clean(len(self.blobs) * PER_FILE)
+        self.snapshot = masked(self.project.found(), clean)
 
     def fact_names(self) -> dict[str, tuple[str, str]]:
         """The files that the scan admits, with the names of their facts, sorted by path."""
         return {
             entry.path: (self.blobs[entry.path].id, lookup.fact_name(entry.path))
-            for entry in self.project.scan().entries
+            for entry in self.snapshot.entries
             if entry.path in self.blobs and wire_path(entry.path) == entry.path
         }
 
     def credentials(self) -> list[str]:
         """Files that stay out because of their name, such as `.env`."""
-        out = (item.path for item in self.project.scan().excluded if item.reason == "credentials")
+        out = (item.path for item in self.snapshot.excluded if item.reason == "credentials")
         small = (path for path in out if path in self.blobs)
         return [path for path in small if self.blobs[path].size <= _CREDENTIAL_BYTES][
             :_CREDENTIAL_FILES

@@ -11,13 +11,15 @@ import logging
 import multiprocessing
 import os
 import signal
-import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
+from functools import partial
+from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 from msgspec import Struct
@@ -31,8 +33,8 @@ from sutler.system import cores
 
 _BEAT = LEASE_SECONDS / 4
 _PAUSE = 0.5
-_RESTARTS = 20
-"""Workers that are started again after they died, for each process of a run."""
+_UNITS = 100
+"""Units of one child process: to start one costs more than most units."""
 
 
 class Fence(Struct, frozen=True):
@@ -54,86 +56,99 @@ class Answer(Struct, frozen=True):
 def work(fleet: Fleet, fence: Fence) -> int:
     """Perform units until all are settled; return how many this worker finished. While others run,
     it waits: the lease of a worker that has died ends within a minute."""
-    name = f"{os.uname().nodename if hasattr(os, 'uname') else 'host'}-{uuid.uuid4().hex[:12]}"
-    queue = open_queue(fleet)
+    host = os.uname().nodename if hasattr(os, "uname") else "host"
+    name = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+    queue, child = open_queue(fleet), Child(fleet, fence)
     finished = 0
     try:
         while True:
             unit = queue.claim(name)
             if unit is not None:
-                finished += _settle(fleet, unit, fence, queue, name)
+                finished += _settle(fleet, unit, child, queue, name)
             elif queue.open_units():
                 time.sleep(_PAUSE)
             else:
                 return finished
     finally:
+        child.end()
         queue.close()
 
 
-def _settle(fleet: Fleet, unit: Unit, fence: Fence, queue: Queue, worker: str) -> bool:
+def _settle(fleet: Fleet, unit: Unit, child: Child, queue: Queue, worker: str) -> bool:
     """Perform a claimed unit and record its result; return whether it is done."""
     source = queue.source(unit.repo)
-    answer = _fenced(fleet, unit, source, fence, queue, worker)
+    if source:
+        # A lost lease needs no handling here: the first result counts.
+        renew = partial(queue.renew, unit.key, worker)
+        answer = child.perform(unit, located(fleet, source), renew)
+    else:
+        answer = Answer(reason="the repository is no longer in the catalogue")
     if answer.reason:
         queue.fail(unit.key, worker, answer.reason, again=answer.again)
         return False
-    replaced = queue.finish(unit, answer.tables)
-    if replaced is None:
+    if not queue.finish(unit, answer.tables):
         return False
-    dataset.remove(fleet.dataset, replaced)
+    queue.clear(partial(dataset.remove, fleet.dataset))
     return True
 
 
-def _fenced(
-    fleet: Fleet, unit: Unit, source: str, fence: Fence, queue: Queue, worker: str
-) -> Answer:
-    """Perform a unit in a child process, and renew the lease while it runs."""
-    if not source:
-        return Answer(reason="the repository is no longer in the catalogue")
-    context = _context()
-    receiver, sender = context.Pipe(duplex=False)
-    with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
-        child = context.Process(
-            target=_child,
-            args=(fleet, unit, located(fleet, source), folder, fence, sender),
-            daemon=True,
-        )
-        child.start()
-        sender.close()  # else the end of the child would not close the pipe
-        until = time.monotonic() + fence.seconds
-        try:
-            while not receiver.poll(min(_BEAT, max(0.0, until - time.monotonic()))):
-                if time.monotonic() >= until:
-                    return Answer(reason=f"over the limit of {fence.seconds:g} seconds")
-                if not child.is_alive() and not receiver.poll():
-                    break
-                # A lost lease needs no handling here: the first result counts.
-                queue.renew(unit.key, worker)
-            answer: Answer = receiver.recv()
+class Child:
+    """A process with limits that performs one unit after another; after a failure the next unit
+    has a new one."""
+
+    def __init__(self, fleet: Fleet, fence: Fence) -> None:
+        self._fleet, self._fence = fleet, fence
+        self._left = 0
+        self._process: Any = None
+        self._pipe: Any = None
+
+    def perform(self, unit: Unit, source: str, renew: Callable[[], object]) -> Answer:
+        """Perform a unit, and renew its lease meanwhile."""
+        with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
+            if not self._left:
+                self.end()
+                self._start()
+            try:
+                self._pipe.send((unit, source, folder))
+                answer = self._wait(renew)
+            except (EOFError, OSError):
+                self._process.join(5)
+                answer = Answer(reason=_ended(self._process.exitcode), again=True)
+            self._left -= 1
+            if answer.reason:
+                self._process.kill()  # before its folder is removed
+                self._left = 0
             return answer
-        except (EOFError, OSError):
-            child.join(5)
-            return Answer(reason=_ended(child.exitcode), again=True)
-        finally:
-            _stop(child)
-            receiver.close()
 
+    def end(self) -> None:
+        if self._process is None:
+            return
+        self._pipe.close()
+        self._process.join(5)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join(5)
+        self._process = None
 
-def _context() -> Any:
-    """Return the multiprocessing context. On systems with fork, a fork server with preloaded
-    modules starts a child within milliseconds."""
-    if sys.platform == "win32":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["sutler.fleet.workers", "sutler.languages.extract"])
-    return context
+    def _start(self) -> None:
+        # A copy of this process would hold its threads' locks and its connections.
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_perform_all, args=(self._fleet, self._fence, theirs), daemon=True
+        )
+        self._process.start()
+        theirs.close()  # else the end of the child would not close the pipe
+        self._left = _UNITS
 
-
-def _stop(child: Any) -> None:
-    child.join(5)
-    if child.is_alive():
-        child.kill()
-        child.join(5)
+    def _wait(self, renew: Callable[[], object]) -> Answer:
+        until = time.monotonic() + self._fence.seconds
+        while not self._pipe.poll(min(_BEAT, max(0.0, until - time.monotonic()))):
+            if time.monotonic() >= until:
+                return Answer(reason=f"over the limit of {self._fence.seconds:g} seconds")
+            renew()
+        answer: Answer = self._pipe.recv()
+        return answer
 
 
 def _ended(code: int | None) -> str:
@@ -142,31 +157,33 @@ def _ended(code: int | None) -> str:
     return f"its process ended with code {code}"
 
 
-def _child(
-    fleet: Fleet, unit: Unit, source: str, folder: str, fence: Fence, sender: Connection
-) -> None:
-    """Main function of a child process. An exception becomes an Answer. Only the text of our own
-    errors is passed on, because other texts may hold paths of the host."""
+def _perform_all(fleet: Fleet, fence: Fence, pipe: Connection) -> None:
+    """Main function of a child process: perform units until the worker has ended."""
     _limit(fence)
     queue = open_queue(fleet)
+    with suppress(EOFError, OSError):  # the worker has died, and another does the unit again
+        while True:
+            pipe.send(_answer(fleet, fence, queue, *pipe.recv()))
+
+
+def _answer(
+    fleet: Fleet, fence: Fence, queue: Queue, unit: Unit, source: str, folder: str
+) -> Answer:
+    """Perform a unit. An exception becomes an Answer. Only the text of our own errors is passed on,
+    because other texts may hold paths of the host."""
     try:
         rows = perform(unit, source, os.path.join(folder, "tree"), queue)
-        answer = Answer(tables=tuple(dataset.write(fleet.dataset, unit, rows)))
+        return Answer(tables=tuple(dataset.write(fleet.dataset, unit, rows)))
     except MemoryError:
-        answer = Answer(reason=f"over the limit of {fence.memory >> 20:,} MB of memory")
+        return Answer(reason=f"over the limit of {fence.memory >> 20:,} MB of memory")
     except (DeniedError, RefusedError, UsageError) as error:
-        answer = Answer(reason=str(error).splitlines()[0])
+        return Answer(reason=str(error).splitlines()[0])
     except SutlerError as error:
-        answer = Answer(reason=str(error).splitlines()[0], again=True)
+        return Answer(reason=str(error).splitlines()[0], again=True)
     except OSError as error:
-        answer = Answer(reason=f"the system refused: {error.strerror}", again=True)
+        return Answer(reason=f"the system refused: {error.strerror}", again=True)
     except Exception as error:
-        answer = Answer(reason=f"unexpected {type(error).__name__}")
-    finally:
-        queue.close()
-    with suppress(BrokenPipeError):  # the worker has died, and another does the unit again
-        sender.send(answer)
-    sender.close()
+        return Answer(reason=f"unexpected {type(error).__name__}")
 
 
 def _limit(fence: Fence) -> None:
@@ -184,27 +201,29 @@ def run_local(
     *,
     tell: Callable[[], None] | None = None,
 ) -> None:
-    """Run workers in processes of this machine until all units are settled, and start others for
-    those that die. `tell` is called about once a second."""
-    context = multiprocessing.get_context("spawn")
+    """Run workers on this machine until all units are settled: threads, because each has a process
+    for its units. `tell` is called about once a second."""
+    ends: SimpleQueue[Exception | None] = SimpleQueue()
 
-    def start() -> Any:
-        worker = context.Process(target=work, args=(fleet, fence))
-        worker.start()
-        return worker
+    def loop() -> None:
+        try:
+            work(fleet, fence)
+            ends.put(None)
+        except Exception as error:
+            ends.put(error)
 
-    workers = [start() for _ in range(count or cores())]
-    restarts = _RESTARTS * len(workers)
-    while workers:
-        wait([worker.sentinel for worker in workers], timeout=1.0)
-        ended = [worker for worker in workers if not worker.is_alive()]
-        workers = [worker for worker in workers if worker.is_alive()]
-        for worker in ended:
-            if worker.exitcode and restarts > 0:
-                restarts -= 1
-                workers.append(start())
+    left = count or cores()
+    for _ in range(left):
+        Thread(target=loop, daemon=True).start()
+    error: Exception | None = None
+    while left:
+        with suppress(Empty):
+            error = ends.get(timeout=1.0) or error
+            left -= 1
         if tell is not None:
             tell()
+    if error is not None:
+        raise error
 
 
 def run_on_ray(

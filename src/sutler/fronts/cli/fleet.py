@@ -188,10 +188,8 @@ def _run(fleet: Fleet, args: argparse.Namespace, console: Console) -> None:
                 workers.run_local(fleet, _fence(args), args.jobs, tell=tell)
             else:
                 workers.run_on_ray(fleet, _fence(args), args.ray, tell=tell)
-        # A unit that is open or failed may have recorded its blobs in place of those that the
-        # unit before it, which still counts, needs.
-        if not queue.unfinished():
-            queue.tidy(version_of_work())
+        queue.clear(partial(dataset.remove, fleet.dataset))
+        queue.tidy(version_of_work())
     finally:
         queue.close()
 
