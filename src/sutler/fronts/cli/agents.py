@@ -10,9 +10,9 @@ import sys
 import msgspec
 
 from sutler.errors import SutlerError, UsageError
-from sutler.fronts.cli.arguments import flag, integer, repeated, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, caller
+from sutler.fronts.cli.options import flag, integer, repeated, value
 from sutler.store.records import PROFILES, Approval
 
 HOST, PORT = "127.0.0.1", 8377

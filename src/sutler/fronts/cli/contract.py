@@ -10,9 +10,9 @@ import msgspec
 
 from sutler.config import layer_from_table
 from sutler.errors import RefusedError, UsageError
-from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import read_text
+from sutler.fronts.cli.options import flag, value
 from sutler.pack.changes import working_changes
 from sutler.pack.project import Project
 from sutler.paths import counted, normalize_path, quote

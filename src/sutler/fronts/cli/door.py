@@ -18,8 +18,8 @@ import msgspec
 
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
-from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.options import flag, integer, value
 from sutler.paths import counted, quote
 from sutler.store.records import PROFILES, Approval, Caller, Listing, Reading
 from sutler.system import fs

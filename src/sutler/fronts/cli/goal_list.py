@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from sutler.errors import DeniedError, SutlerError, UsageError
 from sutler.fronts.cli import outgoing_prompt
-from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console, folded
 from sutler.fronts.cli.goal_options import GOAL_NAMES, add_compat, add_target
+from sutler.fronts.cli.options import flag, value
 from sutler.goals import discovery, draft, params, trust
 from sutler.goals.model_command import command_model
 from sutler.paths import quote

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 import sutler.config as config
-from sutler.fronts.cli.arguments import flag, value
+from sutler.fronts.cli.options import flag, value
 from sutler.goals import send
 from sutler.setting_table import TIERS
 

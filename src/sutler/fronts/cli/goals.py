@@ -15,9 +15,9 @@ from io import FileIO
 from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import outgoing_prompt
-from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_compat, add_goal, add_target
+from sutler.fronts.cli.options import flag, value
 from sutler.goals import discovery, params, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.redactions import Redactions

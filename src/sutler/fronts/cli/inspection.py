@@ -12,8 +12,8 @@ import msgspec
 from sutler.errors import RefusedError
 from sutler.formats.tree import DEEPEST
 from sutler.fronts.cli import options
-from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console, harmless
+from sutler.fronts.cli.options import flag, value
 from sutler.fronts.cli.pack import following, open_project
 from sutler.pack.project import Project
 from sutler.pack.report import Shown, by_reason, capped

@@ -17,9 +17,9 @@ from sutler.access import grants
 from sutler.access.audit import export, verify_export
 from sutler.access.door import Door
 from sutler.errors import DeniedError, SutlerError, UsageError
-from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import answer, confirm, describe, opened
+from sutler.fronts.cli.options import flag, integer, value
 from sutler.paths import ROOT, quote
 from sutler.store.records import AuditRow, Call, Outcome, stamp, unseal
 from sutler.system import fs

@@ -17,7 +17,6 @@ import sutler.config as config
 from sutler.config import Layer, Settings
 from sutler.errors import UsageError
 from sutler.formats import FORMATS
-from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.cli.console import Console, terminal_width
 from sutler.paths import RelPath, quote, unquote
@@ -52,6 +51,32 @@ _FLAGS = {
 
 
 Group = argparse._ArgumentGroup
+
+
+# The usual kinds of options, declared in one line each; `names` are separated by spaces.
+
+
+def flag(group: argparse._ActionsContainer, names: str, help: str) -> None:
+    """An option that is given or not."""
+    group.add_argument(*names.split(), action="store_true", help=help)
+
+
+def value(
+    group: argparse._ActionsContainer, names: str, metavar: str, help: str, default: object = None
+) -> None:
+    """An option or operand with a text."""
+    group.add_argument(*names.split(), metavar=metavar, help=help, default=default)
+
+
+def integer(
+    group: argparse._ActionsContainer, names: str, help: str, default: int | None = None
+) -> None:
+    group.add_argument(*names.split(), type=int, metavar="N", help=help, default=default)
+
+
+def repeated(group: argparse._ActionsContainer, names: str, metavar: str, help: str) -> None:
+    """An option that may be given several times; its values make a list."""
+    group.add_argument(*names.split(), action="append", default=[], metavar=metavar, help=help)
 
 
 def explain(parser: argparse.ArgumentParser, text: str) -> None:

@@ -9,8 +9,8 @@ import os
 import msgspec
 
 from sutler.errors import ConflictError, RefusedError, UsageError
-from sutler.fronts.cli.arguments import value
 from sutler.fronts.cli.console import Console, read_bytes
+from sutler.fronts.cli.options import value
 from sutler.pack.diff import AnyPack, diff_packs, read_pack
 from sutler.pack.verify import check_pack
 from sutler.paths import quote

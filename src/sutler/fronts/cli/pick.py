@@ -16,8 +16,8 @@ from sutler.errors import UsageError
 from sutler.formats import FORMATS
 from sutler.formats.document import CleanText, Preamble
 from sutler.fronts.cli import options
-from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.options import flag, value
 from sutler.pack import picks, receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE

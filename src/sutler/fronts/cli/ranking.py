@@ -12,8 +12,8 @@ import msgspec
 
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.options import flag, integer, value
 from sutler.fronts.cli.pack import open_project
 from sutler.pack.project import Project
 from sutler.paths import quote, wire_path

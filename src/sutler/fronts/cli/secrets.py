@@ -11,8 +11,8 @@ import msgspec
 from sutler.budget.selection import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.arguments import flag, value
 from sutler.fronts.cli.console import Console, Progress, read_bytes
+from sutler.fronts.cli.options import flag, value
 from sutler.fronts.cli.pack import open_project
 from sutler.pack import receipts
 from sutler.pack.load import Loader

@@ -6,8 +6,8 @@ import argparse
 import os
 
 from sutler.errors import UsageError
-from sutler.fronts.cli.arguments import flag, repeated, value
 from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.options import flag, repeated, value
 from sutler.store.records import PROFILES
 
 

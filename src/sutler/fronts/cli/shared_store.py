@@ -8,8 +8,8 @@ import os
 import time
 
 from sutler.errors import UsageError
-from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.options import flag, integer, value
 from sutler.store.fences import ROLES
 from sutler.store.home import is_url
 

@@ -8,8 +8,8 @@ import socket
 
 from sutler.errors import SutlerError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.arguments import value
 from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.options import value
 from sutler.fronts.cli.pack import open_project
 
 LOOPBACK = "127.0.0.1"

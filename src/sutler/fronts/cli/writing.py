@@ -9,9 +9,9 @@ from sutler.edits.version_diff import NO_CHANGE, get_diff
 from sutler.edits.versions import Shown
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, UsageError
-from sutler.fronts.cli.arguments import flag, integer, value
 from sutler.fronts.cli.console import Console, read_bytes
 from sutler.fronts.cli.door import add_profile, answer, opened
+from sutler.fronts.cli.options import flag, integer, value
 from sutler.paths import quote
 from sutler.store.records import Conflict, FileChange, PatchResult
 from sutler.tools import call
