@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import suppress
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from sutler.errors import RefusedError
 from sutler.formats.document import CleanText
@@ -84,7 +86,7 @@ def some_task(rng: random.Random, paths: list[str], number: int) -> TaskSpec:
         previous_state=PreviousState(
             rng.randrange(9),
             diff,
-            tuple(issue(100 + n) for n in range(rng.randrange(30 if heavy else 3))),
+            tuple(issue(100 + n) for n in range(rng.randrange(60 if heavy else 3))),
         ),
         repair_tickets=tuple(
             RepairTicket(f"i{n}", "test", text(1), rng.choice(paths))
@@ -133,6 +135,14 @@ def check(task: TaskSpec, packer: ContextPacker, limit: int) -> bool:
     return True
 
 
+def check_twice(task: TaskSpec, source: Source) -> None:
+    """The same task and the same files, whatever their order, give the same prompt."""
+    backwards = replace(source, paths=tuple(reversed(source.paths)))
+    with suppress(RefusedError):
+        done, again = (ContextPacker(one).assemble(task) for one in (source, backwards))
+        assert (done.prompt, done.pack) == (again.prompt, again.pack)
+
+
 def earlier_issues(task: TaskSpec) -> tuple[Issue, ...]:
     return () if task.previous_state is UNSET else task.previous_state.issues
 
@@ -153,4 +163,6 @@ def test_tier_limits_hold_on_random_tasks() -> None:
     for number in range(COUNT):
         task = some_task(rng, paths, number)
         packed += check(task, ContextPacker(source), TIER_CHARS[task.model_tier])
+        if number % 33 == 0:
+            check_twice(task, source)
     assert packed > COUNT * 0.8  # refusals are rare, so the law is tested on packs

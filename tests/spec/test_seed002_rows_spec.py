@@ -183,7 +183,8 @@ def test_the_same_input_gives_the_same_pack(plant: Plant) -> None:
 def test_filler_does_not_enter(plant: Plant) -> None:
     """A contract over everything shows sources, and neither tool settings nor unnamed heads."""
     task = {**TASK, "files_contract": {"allowed": ["**"]}}
-    assert "### .gitignore" not in prompt(plant, FILES, task)
+    text = prompt(plant, {**FILES, "src/__init__.py": ""}, task)
+    assert ("### .gitignore" in text, "__init__" in text) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +196,36 @@ def test_references_in_issues(plant: Plant, raw: str, expected: str | None) -> N
     """A bare name with a line is the only file of that name."""
     text = prompt(plant, FILES, {**TASK, "issues": [{"kind": "test", "message": f"at {raw}"}]})
     assert ("### src/middleware/log.ts (high" in text) == (expected is not None)
+
+
+def test_a_reference_to_no_file_is_noted(plant: Plant) -> None:
+    """The file that an issue or a ticket names, and a bare name with a line; not what a tool's
+    output mentions besides."""
+    issues = [
+        {"kind": "test", "message": "gone.test.ts:9 fails on example.com:80", "file": "src/no.ts"},
+        {"kind": "lint", "message": "bad", "raw": "at /usr/lib/node/run.js:4 and 10.0.0.1:80"},
+    ]
+    tail = prompt(plant, FILES, {**TASK, "issues": issues}).partition("## Not shown")[2]
+    assert "- src/no.ts: missing, test issue names it\n- gone.test.ts: missing, test" in tail
+    assert ("example.com" in tail, "run.js" in tail, "10.0.0.1" in tail) == (False, False, False)
+
+
+def test_a_file_of_the_context_is_there_before_files_of_issues_grow(plant: Plant) -> None:
+    """`task.context.files` are included first: each has at least its head."""
+    files = {path: lines(2_000) for path in ("src/main.ts", "src/api/auth.ts", "src/b.ts")}
+    task = {**TASK, "issues": [{"kind": "test", "message": "x", "file": "src/api/auth.ts"}]}
+    text = prompt(plant, {**FILES, **files}, task, tier="cheap")
+    assert "### src/main.ts (medium priority, head)" in text
+
+
+def test_what_the_summary_line_advises_works_for_a_task(plant: Plant, sutler: Sutler) -> None:
+    """A task pack has no goal and always a limit: the advice is another tier."""
+    folder = plant({**FILES, "src/main.ts": lines(5_000)})
+    task = {**TASK, "files_contract": {"allowed": ["src/**"]}, "context": {"files": []}}
+    (folder / "task.json").write_text(json.dumps(task))
+    ran = sutler("pack", "--task", "task.json", "--tier", "cheap", cwd=folder)
+    assert "next  --tier or --max-chars makes room" in ran.err
+    assert "--no-budget" not in ran.err
 
 
 def test_globs_in_the_context(plant: Plant) -> None:

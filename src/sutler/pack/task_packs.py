@@ -71,6 +71,7 @@ class ContextPacker:
                 kept_out=kept_out,
                 line_numbers=project.settings.flag("line_numbers"),
                 users=_users(root, spec, snapshot),
+                empty=frozenset(entry.path for entry in snapshot.entries if not entry.size),
                 brief=lambda path, text: outlined_text(text, path) if path in outlines else text,
             )
             done = assemble(spec, source, limit, self._top)

@@ -106,10 +106,13 @@ def wanted_files(
         for path in paths:
             wanted.setdefault(path, Wanted(path, "medium", field, doc))
     unclear: dict[str, Problem] = {}
+    declared = {issue.file for issue in issues} | {one.file for one in task.repair_tickets}
     for reason, raw, line in [*_from_tickets(task.repair_tickets), *_from_issues(issues)]:
         paths = candidates(raw, index, bare=line > 0)
         if len(paths) > 1:
             unclear[raw] = Problem(raw, "missing", _ambiguous(reason, paths))
+        elif not paths and (raw in declared or (line and _is_bare_file(raw))):
+            unclear[raw] = Problem(raw, "missing", f"{reason} names it")
         if len(paths) != 1:
             continue
         path = paths[0]
@@ -118,6 +121,13 @@ def wanted_files(
         if line and line not in item.lines:
             item.lines.append(line)
     return list(wanted.values()), [*problems, *unclear.values()]
+
+
+def _is_bare_file(raw: str) -> bool:
+    """Whether a name without a folder is one of a file: `x.test.ts`, but no `example.com`, and no
+    address."""
+    suffix = raw.rpartition(".")[2]
+    return "/" not in normalize_path(raw) and suffix.isalpha() and bool(facts_of(raw).language)
 
 
 def _ambiguous(reason: str, paths: Sequence[str]) -> str:

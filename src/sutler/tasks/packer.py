@@ -54,7 +54,8 @@ class Source(Struct, frozen=True):
     redacts the texts of the task. `scores` order the contract's files. `digests` of the raw files
     are for `verify`. `kept_out` has the reason why a file that the task names may not be shown.
     `line_numbers` numbers every file, not only those whose lines the task cites. `users` are the
-    files that use a file. `brief` is what is shown of a file that only the contract allows."""
+    files that use a file. `brief` is what is shown of a file that only the contract allows, `empty`
+    are files without a text, which enter only by name."""
 
     paths: Sequence[str]
     read: Callable[[str], CleanText | Problem]
@@ -64,6 +65,7 @@ class Source(Struct, frozen=True):
     kept_out: Mapping[str, Problem] = {}
     line_numbers: bool = False
     users: Mapping[str, Sequence[str]] = {}
+    empty: frozenset[str] = frozenset()
     brief: Callable[[str, CleanText], CleanText] = lambda _, clean: clean
 
 
@@ -88,6 +90,7 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     core, diff_cut = _core(task, issues, limit, source.clean)
     shelf = _Shelf(source, problems)
     low = owned_files(task, index, wanted, source.scores, source.users)
+    low = [item for item in low if item.path not in source.empty]
     complete = len(issues) == len(ranked) and not diff_cut
     plan = _whole(core, wanted, low, shelf, limit) if complete else None
     if plan is None:

@@ -47,15 +47,15 @@ Offers = Callable[[Wanted], list[Offer]]
 
 
 def share(plan: Plan, wanted: Sequence[Wanted], offers: Offers) -> None:
-    """Plan high before medium files. Within a priority every file gets its smallest
-    offer before any file gets a larger one, and a small file is whole before a large one grows past
-    it, whatever the priorities of the two."""
+    """Plan high before medium files. Every file gets its smallest offer before any file gets a
+    larger one, and a small file is whole before a large one grows past it, whatever the priorities
+    of the two."""
     ladders: list[Ladder] = [(item, offers(item)[::-1]) for item in wanted]
     high = [ladder for ladder in ladders if ladder[0].priority == "high"]
     medium = [ladder for ladder in ladders if ladder[0].priority == "medium"]
-    for item, steps in high:
-        any(plan.take(item, offer) for offer in _least(item, steps))
+    _least_of(plan, high)
     _small_whole(plan, high, medium)
+    _least_of(plan, medium)
     for group in (high, medium):
         _grow(plan, group)
 
@@ -69,9 +69,12 @@ def add_owned(plan: Plan, owned: Sequence[Wanted], offers: Offers) -> None:
             plan.take(item, offer)
 
 
-def _least(item: Wanted, steps: Sequence[Offer]) -> Sequence[Offer]:
-    """The smallest offers, the one that shows the cited lines before the one that does not."""
-    return steps[1::-1] if item.lines else steps[:1]
+def _least_of(plan: Plan, group: Sequence[Ladder]) -> None:
+    """Take the smallest offer of each file, the one that shows cited lines before the one that
+    does not."""
+    for item, steps in group:
+        if item.path not in plan.chosen:
+            any(plan.take(item, offer) for offer in (steps[1::-1] if item.lines else steps[:1]))
 
 
 def _small_whole(plan: Plan, high: Sequence[Ladder], medium: Sequence[Ladder]) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sutler.config import Settings
 from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console, asker, read_bytes
-from sutler.fronts.cli.pack_words import leave_receipt, summary, without_outputs
+from sutler.fronts.cli.pack_words import LEFT_OUT, leave_receipt, summary, without_outputs
 from sutler.pack import documents, receipts
 from sutler.pack.delivery import Sending, send
 from sutler.pack.project import Project
@@ -179,5 +179,6 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
     for problem in report.problems:
         console.note(told(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip()))
     if not console.quiet:
-        console.note_painted(summary(report, destination, console))
+        advice = ("--tier or --max-chars makes room",) if args.task else LEFT_OUT[1:]
+        console.note_painted(summary(report, destination, console, advice))
     return 0

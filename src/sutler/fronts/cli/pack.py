@@ -16,6 +16,7 @@ from sutler.formats.document import Section
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, asker, harmless
 from sutler.fronts.cli.pack_words import (
+    LEFT_OUT,
     OTHER_FORMATS,
     add_pack_options,
     leave_receipt,
@@ -112,7 +113,7 @@ def run_rendered(
         console.answer_json({"report": spelled(report), "destination": destination})
     if not console.quiet:
         form = _form(args)
-        console.note_painted(summary(report, destination, console, goal=bool(goal), form=form))
+        console.note_painted(summary(report, destination, console, () if goal else LEFT_OUT, form))
     return 0
 
 

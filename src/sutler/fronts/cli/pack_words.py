@@ -8,7 +8,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -33,10 +33,11 @@ LEFT_OUT = ("--goal TEXT puts what a task needs first", "-i GLOB chooses", "--no
 
 
 def summary(
-    report: Report, destination: str, console: Console, *, goal: bool = False, form: str = ""
+    report: Report, destination: str, console: Console, advice: Sequence[str], form: str = ""
 ) -> str:
     """What is in, what is out and why, the budget, what was changed, problems, the largest files,
-    the destination; and the `form` in which the pack was written, where that is no format.
+    the destination; `advice` on what the budget left out; and the `form` in which the pack was
+    written, where that is no format.
     """
     over = any(item.reason == "budget" for item in report.excluded)
     more = "+" if capped(report.excluded) else ""
@@ -59,7 +60,7 @@ def summary(
         ("notes", _notes(report)),
         ("problems", _problems(report, room)),
         ("largest", _largest(report, room)),
-        ("next", [*LEFT_OUT] if over and not goal else []),
+        ("next", [*advice] if over else []),
         ("pack", [f"{report.pack_id[:16]} -> {shortened(destination, room - 20)}"]),
     )
     return "\n".join(
