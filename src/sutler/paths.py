@@ -142,11 +142,9 @@ def wire_path(path: str) -> str:
     """The path as JSON carries it: itself, or quoted when its bytes are not UTF-8, or when it could
     be taken for a quoted one. `unquote` turns it back."""
     looks_quoted = len(path) > 1 and path[0] == path[-1] == '"'
-    return (
-        quote(path)
-        if looks_quoted or (not path.isascii() and re.search(_SURROGATE, path))
-        else path
-    )
+    if looks_quoted or (not path.isascii() and re.search(_SURROGATE, path)):
+        return quote(path)
+    return path
 
 
 def _unescape(match: re.Match[str]) -> str:

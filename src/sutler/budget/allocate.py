@@ -170,11 +170,9 @@ def fit_exactly(
         target = _moved(target + limit - cost, enough, too_much)
         if target in (enough, too_much):
             break
-    return (
-        _topped_up(best, best_cost, offers, order, limit, measure)
-        if best_cost < limit * ENOUGH
-        else best
-    )
+    if best_cost < limit * ENOUGH:
+        return _topped_up(best, best_cost, offers, order, limit, measure)
+    return best
 
 
 def _topped_up(

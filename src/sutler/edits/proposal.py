@@ -113,11 +113,9 @@ def _sound(path: str, sides: tuple[str, str, str], text: str) -> str:
     before = [extract(path, side) for side in sides]
     if facts.status != "parsed":
         plain = all(side.status == facts.status for side in before)
-        return (
-            "not parsed, since no grammar reads this file"
-            if plain and facts.status == "plain"
-            else ""
-        )
+        if plain and facts.status == "plain":
+            return "not parsed, since no grammar reads this file"
+        return ""
 
     most = [_names(side) for side in before]
     if any(

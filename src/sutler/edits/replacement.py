@@ -373,11 +373,9 @@ def _litter(root: Root, directory: str) -> set[str]:
 
 
 def open_directory(root: Root, directory: str) -> int:
-    return (
-        root.open(RelPath(directory), DIRECTORY)
-        if directory
-        else fs.open(".", DIRECTORY, dir_fd=root.fd)
-    )
+    if directory:
+        return root.open(RelPath(directory), DIRECTORY)
+    return fs.open(".", DIRECTORY, dir_fd=root.fd)
 
 
 def sync_parent(root: Root, path: RelPath) -> None:

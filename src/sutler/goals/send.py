@@ -74,11 +74,9 @@ def profile(name: str, own: Mapping[str, str] | None = None) -> Target:
                 f"profile '{base}' needs a model", next_step=f"write --to {base}:MODEL"
             )
         return Target(target.command, target.template.replace("{model}", shlex.quote(model)))
-    return (
-        Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip())
-        if model
-        else target
-    )
+    if model:
+        return Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip())
+    return target
 
 
 def target_of_line(line: str) -> Target:

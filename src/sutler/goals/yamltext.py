@@ -35,11 +35,9 @@ class Field:
     def _plain(self) -> str | None:
         """The text of a scalar without quotes, else None."""
         node = self._node
-        return (
-            str(node.value)
-            if node.id == "scalar" and getattr(node, "style", None) is None
-            else None
-        )
+        if node.id == "scalar" and getattr(node, "style", None) is None:
+            return str(node.value)
+        return None
 
     def is_null(self) -> bool:
         return self._plain() in _NULLS

@@ -140,11 +140,9 @@ class PackCache:
     def unchanged(self, path: str, stat_key: tuple[int, ...]) -> CachedFile | None:
         """The record of a file whose size, times and inode are still those on record."""
         cached = self._fresh.get(path) or self.files.get(path)
-        return (
-            cached
-            if cached is not None and cached.stat_key and cached.stat_key == stat_key
-            else None
-        )
+        if cached is not None and cached.stat_key and cached.stat_key == stat_key:
+            return cached
+        return None
 
     def redacted(self, loaded: Loaded) -> CleanText | None:
         """The result of redaction for this content under this path, if it is on record. What a

@@ -104,11 +104,9 @@ def _why(kind: str, was: _Seen, now: _Seen) -> str:
         return "it is no longer in the project" if now is _ABSENT else now.note
     moved = bool(was.digest and now.digest and was.digest != now.digest)
     if kind == "content":
-        return (
-            "the file changed"
-            if moved
-            else "the text shown is another part, or was redacted otherwise"
-        )
+        if moved:
+            return "the file changed"
+        return "the text shown is another part, or was redacted otherwise"
     return "the file changed" if moved else now.note or "the budget or the kind of pack differs"
 
 

@@ -92,11 +92,9 @@ class Report(Struct, frozen=True):
         return dict(sorted(tally.items()))
 
     def largest(self, count: int = 5) -> list[Shown]:
-        return (
-            sorted(self.shown, key=lambda one: (-one.weight, one.path))[:count]
-            if self.shown
-            else []
-        )
+        if self.shown:
+            return sorted(self.shown, key=lambda one: (-one.weight, one.path))[:count]
+        return []
 
 
 def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:

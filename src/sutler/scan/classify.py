@@ -261,11 +261,9 @@ def _theme(name: str) -> FileCategory | None:
         return "api"
     if any(re.match(_API_WORD, word) for word in words):
         return "api"
-    return (
-        "database"
-        if any(mark in text for mark in ("model", "schema", "migration", "queries"))
-        else None
-    )
+    if any(mark in text for mark in ("model", "schema", "migration", "queries")):
+        return "database"
+    return None
 
 
 def _is_test_name(name: str, low: str, language: Language | None) -> bool:

@@ -131,11 +131,9 @@ def repository_at(top: str) -> Repository | None:
 
 def _common(git_dir: str) -> str:
     text = read_plain(os.path.join(git_dir, "commondir"))
-    return (
-        os.path.join(git_dir, os.fsdecode(text.rstrip(b"\r\n")))
-        if text and b"\0" not in text
-        else git_dir
-    )
+    if text and b"\0" not in text:
+        return os.path.join(git_dir, os.fsdecode(text.rstrip(b"\r\n")))
+    return git_dir
 
 
 _HEAD: Final = rb"ref:\s*refs/|[0-9a-fA-F]{40}"

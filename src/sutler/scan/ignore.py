@@ -123,11 +123,9 @@ class Layer(Struct, frozen=True, gc=False):
     def match(self, name: str, directory: bool) -> int:
         patterns = self.source.patterns
         found = patterns.by_name(name, directory)
-        return (
-            patterns.by_path(self.live, self.prefix + name, directory, found)
-            if self.live
-            else found
-        )
+        if self.live:
+            return patterns.by_path(self.live, self.prefix + name, directory, found)
+        return found
 
     def descend(self, name: str) -> Layer:
         live = self.source.patterns.descend(self.live, self.depth, name) if self.live else ()

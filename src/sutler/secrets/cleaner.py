@@ -267,11 +267,9 @@ def told_all(body: object) -> Any:
             return clean(value, "").text
         if isinstance(value, list | tuple):
             return [walk(one) for one in value]
-        return (
-            {walk(name): walk(one) for name, one in value.items()}
-            if isinstance(value, dict)
-            else value
-        )
+        if isinstance(value, dict):
+            return {walk(name): walk(one) for name, one in value.items()}
+        return value
 
     return walk(msgspec.to_builtins(body))
 

@@ -207,11 +207,9 @@ def file_rules(path: str) -> tuple[FileRule, ...]:
 
 @lru_cache(maxsize=1 << 12)
 def _rules_for_name(name: str) -> tuple[FileRule, ...]:
-    return (
-        tuple(rule for rule in RULES if _compiled(rule)[0].match(name))
-        if _any_path().match(name)
-        else ()
-    )
+    if _any_path().match(name):
+        return tuple(rule for rule in RULES if _compiled(rule)[0].match(name))
+    return ()
 
 
 def vouches(path: str) -> bool:

@@ -171,11 +171,9 @@ def sight_of(name: str, environ: Mapping[str, str]) -> Sight | None:
         state = os.lstat(os.path.join(folder, name))
     except (OSError, SutlerError):
         return None
-    return (
-        Sight(folder, state.st_ino, state.st_size, state.st_mtime_ns)
-        if S_ISREG(state.st_mode)
-        else None
-    )
+    if S_ISREG(state.st_mode):
+        return Sight(folder, state.st_ino, state.st_size, state.st_mtime_ns)
+    return None
 
 
 class Cached(Struct, frozen=True, gc=False):

@@ -150,11 +150,9 @@ def read_autoconf(path: str, text: str, tree: Tree) -> Found:
 def _conan(reference: str, dev: bool) -> Dependency | None:
     match = re.match(r"\s*([\w.+-]+)/([\w.+<>=~^ \[\]-]+)", reference)
     kind = "dev" if dev or (match and _framework(match.group(1))) else "runtime"
-    return (
-        dependency(match.group(1), match.group(2), "dev" if kind == "dev" else "runtime")
-        if match
-        else None
-    )
+    if match:
+        return dependency(match.group(1), match.group(2), "dev" if kind == "dev" else "runtime")
+    return None
 
 
 def read_conan(path: str, text: str, tree: Tree) -> Found:

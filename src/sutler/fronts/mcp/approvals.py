@@ -89,8 +89,6 @@ class Sealed:
         if not isinstance(state, str) or len(state) > 200:
             return ""
         id = state.partition(".")[0]
-        return (
-            id
-            if hmac.compare_digest(self.state(id).encode(), state.encode("utf-8", "replace"))
-            else ""
-        )
+        if hmac.compare_digest(self.state(id).encode(), state.encode("utf-8", "replace")):
+            return id
+        return ""

@@ -268,11 +268,9 @@ def _goal(pack: AnyPack) -> str:
 def _name(pack: AnyPack) -> str:
     if isinstance(pack, Pack):
         return pack.preamble.project
-    return (
-        pack.task.title or pack.task.id
-        if isinstance(pack, ContextPack)
-        else pack.manifest.project_name
-    )
+    if isinstance(pack, ContextPack):
+        return pack.task.title or pack.task.id
+    return pack.manifest.project_name
 
 
 def _format(data: bytes, pack: AnyPack) -> str:
@@ -320,11 +318,9 @@ def _limit_from(receipt: Receipt | None, totals: Sequence[tuple[str, int]], pack
     if isinstance(pack, ContextPack):
         return Limit(pack.total_chars, "chars", pack.max_chars or None)
     match = re.fullmatch(r"(\d+) of (\d+) (\w+)", receipt.budget) if receipt else None
-    return (
-        Limit(int(match[1]), match[3], int(match[2]))
-        if match
-        else Limit(totals[0][1], totals[0][0])
-    )
+    if match:
+        return Limit(int(match[1]), match[3], int(match[2]))
+    return Limit(totals[0][1], totals[0][0])
 
 
 def _receipt_for(pack_id: str, project: Project, environ: Mapping[str, str]) -> Receipt | None:
