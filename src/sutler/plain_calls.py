@@ -51,7 +51,7 @@ def _folder_calls() -> dict[str, Any]:
 
 
 _DIRECTORY, _NOFOLLOW = 1 << 40, 1 << 41
-_FIRST = 1 << 30
+_FIRST = 1 << 30  # far above real descriptors: a mix-up is an error and reads no other file
 
 
 class _Folders:

@@ -97,7 +97,7 @@ def may_fork() -> bool:
         return False
 
 
-_PIPE = 1 << 20
+_PIPE = 1 << 20  # the most that Linux allows without a privilege
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 
 
@@ -185,6 +185,7 @@ def _syscall() -> Any:
 
 _OPENAT2 = 437  # the same on every Linux architecture since the tables were unified
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
+# Openat2 answers EAGAIN while a rename elsewhere runs; renames without end are an attack.
 _RETRIES = 64
 
 

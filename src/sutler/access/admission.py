@@ -243,7 +243,7 @@ def _present(fd: int) -> frozenset[str]:
 _NAMES = tuple(sorted(IGNORE_NAMES))
 _OLD = 2_000_000_000  # nanoseconds; the coarsest time of a file system
 _TICK = 20_000_000  # nanoseconds; above the tick of clocks that stamp files with fractions
-_MANY = 4_096
+_MANY = 4_096  # a server for many projects must not keep every folder it ever met
 _seen: dict[tuple[int, int], tuple[int, frozenset[str]]] = {}
 
 

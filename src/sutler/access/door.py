@@ -55,7 +55,7 @@ from sutler.store.records import (
 T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
 
-MAX_HITS = 200
+MAX_HITS = 200  # a word that is everywhere would fill the model's context
 
 
 class Door:

@@ -50,8 +50,8 @@ from sutler.store.records import (
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door sees it: text and the path it came from, to text that may leave."""
-APPROVAL_SECONDS = 15 * 60
-_MAX_ARG = 300
+APPROVAL_SECONDS = 15 * 60  # a question left unanswered must not be a yes tomorrow
+_MAX_ARG = 300  # the ledger says what was called; contents are kept by their digest
 _DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
 _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
 """Arguments that reach the ledger as a size and a digest, made by us: nothing in them to clean."""

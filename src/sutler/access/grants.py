@@ -21,7 +21,7 @@ from sutler.store.records import Approval, AuditEntry, Call, Caller, Decision, s
 
 DEFAULT_RULE = "default: ask writes"
 """The rule that a grant lifts."""
-SECONDS = 8 * 3_600
+SECONDS = 8 * 3_600  # one working day: a yes for a session must end without being revoked
 Consent = bool | Literal["session"]
 """Yes or no to one call; `session` is a yes that holds for its folder and session too."""
 Ask = Callable[[Approval], Consent | None]
@@ -33,7 +33,7 @@ DO_NOT_RETRY = (
     "go on without it, or ask the person what to do instead"
 )
 _GRANTED, _REVOKED = "grant", "grant_revoked"
-_PAGE = 5_000
+_PAGE = 5_000  # a ledger of millions of rows is read in constant memory
 
 
 def obtain(

@@ -29,7 +29,7 @@ from sutler.store.records import version_id
 from sutler.system import fs
 
 WHOLE = 4 << 20
-KEPT = 1 << 20
+KEPT = 1 << 20  # texts above it would push all others out of the memory of recent ones
 _CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 

@@ -25,7 +25,7 @@ ENTRY_DOCUMENTS = (
 )  # fmt: skip
 """Where a newcomer looks first, in that order."""
 
-MAX_DOCUMENTS = 6
+MAX_DOCUMENTS = 6  # an entry answer stays small enough to be asked for at every start
 EXCERPT_LINES = 40
 
 

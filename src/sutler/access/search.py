@@ -23,10 +23,10 @@ from sutler.scan.steady import Patience, fresh
 from sutler.scan.text import decode
 
 Kind = Literal["literal", "regex"]
-MAX_QUERY = 1_000
-MAX_QUERIES = 20
-MAX_LINE = 400
-MAX_SEARCHED = 256 << 20
+MAX_QUERY = 1_000  # an expression is compiled, and its automaton grows with it
+MAX_QUERIES = 20  # each is matched against each line of the project
+MAX_LINE = 400  # one minified line would fill the answer
+MAX_SEARCHED = 256 << 20  # a call has to end within seconds; the answer says where it stopped
 
 
 class Hit(Struct, frozen=True, gc=False, omit_defaults=True):

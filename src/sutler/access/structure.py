@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sutler.languages.outline import outline_of
 
-_LONGEST = 160
+_LONGEST = 160  # a signature of generated code may have thousands of characters
 
 
 class Symbol(Struct, frozen=True, gc=False):

@@ -7,7 +7,7 @@ its text."""
 from __future__ import annotations
 
 MARKER = "... [truncated: {left_out}] ..."
-LINE_CHARS = 4_000
+LINE_CHARS = 4_000  # the head of a minified file is one line, which would be all of it
 
 
 def head_tail(

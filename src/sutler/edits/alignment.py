@@ -20,7 +20,7 @@ _WINDOW = 100  # lines around a common one that decide whether it is noise
 _COMMON = 1_024  # occurrences from which a line may be noise, at most
 _WIDE = 256  # a search this wide may be cut short
 _SNAKE = 20  # equal lines in a row that make a good place to part
-_FAR = 1 << 60
+_FAR = 1 << 60  # beyond any diagonal, so that comparisons need no special case
 
 
 class Side(NamedTuple):

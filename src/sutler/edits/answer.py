@@ -18,7 +18,7 @@ from sutler.store.records import Call, FileChange, PatchResult, Version, version
 
 SHOWN = 400
 """Lines of a diff that an approval shows; the rest is counted."""
-LONGEST = 500
+LONGEST = 500  # an approval is read by a person
 CUT = " … ({} characters of this line are not shown)"
 
 

@@ -24,9 +24,9 @@ from sutler.paths import RelPath, quote
 from sutler.scan.text import lines_of
 from sutler.store.records import Call, ClashText, Conflict, Outcome, Suggestion
 
-REGION = 40
-MAX_DIFF = 40_000
-_SHOWN = 60
+REGION = 40  # enough to edit again without another read
+MAX_DIFF = 40_000  # a longer proposal costs the model more than a new read of the file
+_SHOWN = 60  # a conflict over a whole file would repeat the file three times
 _AGAIN = (
     "read the file again and repeat the edit on what it holds now",
     "give both changes and the base to a reviewer and write its answer",

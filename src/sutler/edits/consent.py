@@ -17,7 +17,7 @@ from sutler.paths import ROOT, quote
 from sutler.store.base import Store
 from sutler.store.records import Approval, Call, Outcome, canonical, sha256, stamp
 
-MAX_BYTES = 64 << 20
+MAX_BYTES = 64 << 20  # the file is read to compare it with what was approved
 _COUNTED = re.compile(r"\d+ changed lines; \d+ lines of the diff are not shown")
 _UNSHOWN = re.compile(
     r": (?:not text|only what is redacted, the mode or hidden characters change)$", re.MULTILINE

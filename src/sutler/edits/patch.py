@@ -12,9 +12,9 @@ from typing import Literal, NamedTuple
 from sutler.errors import RefusedError, UsageError
 from sutler.paths import quote, unquote
 
-MAX_CHARS = 8 << 20
-MAX_FILES = 200
-MAX_HUNKS = 20_000
+MAX_CHARS = 8 << 20  # the parser keeps every line of it
+MAX_FILES = 200  # all are staged and exchanged together, or none is
+MAX_HUNKS = 20_000  # each may search the whole file for its place
 
 Kind = Literal["change", "create", "delete"]
 _HEADER = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")

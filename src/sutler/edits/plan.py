@@ -30,7 +30,7 @@ from sutler.paths import RelPath, quote
 from sutler.scan.text import decode, encode
 from sutler.store.records import version_id
 
-MAX_BYTES = 16 << 20
+MAX_BYTES = 16 << 20  # a merge holds three versions and their lines in memory
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MARK = re.compile(r"\[REDACTED(?:-LITERAL)?[:\]][^\]\n]{0,80}\]?")
 ANY = "any"

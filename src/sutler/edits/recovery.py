@@ -26,7 +26,7 @@ from sutler.errors import SutlerError
 from sutler.paths import RelPath, unquote
 from sutler.store.records import AuditEntry, AuditRow, Version, stamp, unseal, version_id
 
-_LARGEST = 1 << 30
+_LARGEST = 1 << 30  # what a crash left must be read whatever its size, or it stays unknown
 
 
 def recover(door: Door) -> int:

@@ -16,8 +16,8 @@ from sutler.edits.patch import FilePatch, parse
 from sutler.errors import ConflictError, RefusedError, UsageError
 from sutler.paths import quote
 
-MAX_CHARS = 8 << 20
-MAX_BLOCKS = 1_000
+MAX_CHARS = 8 << 20  # no model answers more, and a file piped by mistake may be longer
+MAX_BLOCKS = 1_000  # each block looks for its place in a file
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})[ \t]*([^\r]*?)[ \t]*\r?$")
 _NAMED = re.compile(

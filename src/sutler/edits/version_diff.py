@@ -10,7 +10,7 @@ from sutler.scan.text import lines_of
 from sutler.store.records import Outcome
 
 NO_CHANGE = "no change"
-_VERSIONS = 1_000
+_VERSIONS = 1_000  # a file that is written in a loop has versions without end
 
 
 def get_diff(

@@ -26,7 +26,7 @@ MOST_REPORTS = 50
 """Reports that are kept; a server that fails at every call must not fill the disk."""
 _FIRST, _LAST = 10, 40
 """Frames shown of a long traceback, as an endless recursion has."""
-_LONGEST_WORD = 300
+_LONGEST_WORD = 300  # a pasted prompt on the command line is not part of a fault
 _ABSOLUTE = re.compile(r"(?<![\w./<>~])(?:/|[A-Za-z]:\\)[^\s'\"`<>,;:)\]}]+")
 
 

@@ -32,7 +32,7 @@ from sutler.goals.model_command import Model
 from sutler.goals.redactions import Redactions
 from sutler.scan.snapshot import ScanRules
 
-MAX_ROUNDS = 5
+MAX_ROUNDS = 5  # a model that asks on and on would pay for every round
 QUOTED = 300
 """Characters of an unreadable answer that the error message quotes."""
 

@@ -12,7 +12,7 @@ from sutler.goals.send import Target, plan
 Model = Callable[[str], str]
 """Takes a prompt and returns the answer."""
 
-ANSWER_BYTES = 8 * 1024 * 1024
+ANSWER_BYTES = 8 * 1024 * 1024  # a command that prints without end must not fill the memory
 
 
 def command_model(

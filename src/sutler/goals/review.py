@@ -9,7 +9,7 @@ import msgspec
 
 from sutler.errors import ModelCommandError
 
-REVIEW_SECONDS = 120.0
+REVIEW_SECONDS = 120.0  # the agent waits for its conflict meanwhile
 
 
 def reviewer(

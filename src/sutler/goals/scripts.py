@@ -15,7 +15,7 @@ from sutler.goals.goal import Script
 from sutler.goals.process import Bounds, capture
 from sutler.goals.template import render
 
-DEFAULT_SECONDS = 60.0
+DEFAULT_SECONDS = 60.0  # a script that waits for input would wait for ever
 WHITE = (  # what Rust's trim() removes, which is less than Python's strip()
     "\t\n\x0b\x0c\r"
     " \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

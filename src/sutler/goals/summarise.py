@@ -12,8 +12,8 @@ from hashlib import sha256
 
 from sutler.access.structure import SILENT, Teller
 
-SECONDS = 120.0
-_WIDTH = 150
+SECONDS = 120.0  # the agent that asked for the summary waits meanwhile
+_WIDTH = 150  # a model may answer in one line, and answers are cut by lines
 
 PROMPT = """\
 Say in at most {tokens} tokens what this file is for and what it holds. Plain lines, no \

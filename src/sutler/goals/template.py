@@ -24,8 +24,8 @@ Value = str | int | float | bool | None | list["Value"] | Mapping[str, "Value"]
 Loader = Callable[[str], str | None]
 """Return the text of a file of the goal by its relative name, or None."""
 
-WALL_SECONDS = 15.0
-OUT_BYTES = 64 << 20
+WALL_SECONDS = 15.0  # more than the worker's CPU time, for a machine that is busy
+OUT_BYTES = 64 << 20  # loops in loops make a gigabyte of a template of one line
 MAX_DETAIL = 2_000
 _STACK_CODES = {-signal.SIGSEGV, 0xC00000FD}  # POSIX; Windows' STATUS_STACK_OVERFLOW
 _TIME_CODES = {-9, -24}  # SIGKILL, SIGXCPU: how the kernel ends a child past its CPU limit

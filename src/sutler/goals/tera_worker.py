@@ -11,8 +11,8 @@ import json
 import sys
 from contextlib import suppress
 
-CPU_SECONDS = 5
-MEMORY_BYTES = 512 << 20
+CPU_SECONDS = 5  # the kernel ends a template that loops; the engine has no limit of its own
+MEMORY_BYTES = 512 << 20  # room for the interpreter, the engine and a text of OUT_BYTES
 REFUSED = 3
 TOO_LONG = 4
 

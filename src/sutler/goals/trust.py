@@ -90,7 +90,7 @@ class TrustStore:
         os.replace(temporary, self.path)
 
 
-MAX_HELPER = 16 * 1024 * 1024
+MAX_HELPER = 16 * 1024 * 1024  # a helper is hashed at every run
 _WORD = re.compile(r"[^\s'\"|&;<>()$`=,]+")
 
 

@@ -20,14 +20,14 @@ from sutler.languages.base import JSON_LINES_ENDS, NOTEBOOK_ENDS, TABLE_ENDS
 CondenseMode = Literal["all", "literals", "none"]
 """`literals` leaves out what would move lines."""
 
-OUTPUT_LINES = 20
-OUTPUT_CHARS = 2_000
+OUTPUT_LINES = 20  # enough for a traceback's end or a table's head
+OUTPUT_CHARS = 2_000  # one line of output may hold a whole page of HTML
 TABLE_HEAD, TABLE_TAIL = 10, 5
-MIN_TABLE_LINES = 40
+MIN_TABLE_LINES = 40  # below it the cut saves less than its notice costs attention
 JSON_HEAD, JSON_TAIL = 5, 3
-MIN_JSON_LINES = 20
-ROW_CHARS = 1_000
-MAX_NAMES = 40
+MIN_JSON_LINES = 20  # below it the cut saves less than its notice costs attention
+ROW_CHARS = 1_000  # one row of embeddings is longer than a source file
+MAX_NAMES = 40  # wide tables have thousands of columns
 LONG_RUN = 400
 """Characters from which encoded data in a line is condensed."""
 LONG_LITERAL = 2_000

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1_000_000
 """Above this a file is not parsed; only the words of its first `MAX_BYTES` characters count."""
-TIMEOUT_MICROS = 500_000
-_MAX_TERMS = 4_000
-_MAX_DATA_TERMS = 400
+TIMEOUT_MICROS = 500_000  # a hostile file must not hold the parser for ever
+_MAX_TERMS = 4_000  # word lists would be most of the index and fit every task
+_MAX_DATA_TERMS = 400  # data has words without end, and few say what it is for
 _MAX_DATA_LINES = 300  # what a catalogue or a data file is about shows in its head
 _MAX_PHRASES = 600
-_MAX_SYMBOLS = 5_000
+_MAX_SYMBOLS = 5_000  # generated bindings define more than any person wrote
 _MAX_SIGNATURE = 400
-_LONG_LINE = 20_000
-_MAX_TARGETS = 40
+_LONG_LINE = 20_000  # a line this long is written by a program, and slow to parse
+_MAX_TARGETS = 40  # a prelude that imports everything says nothing about its file
 _BULKY = frozenset(
     {"dat", "log", "map", "sql"}
 )  # dumps and logs, beside the languages that hold data

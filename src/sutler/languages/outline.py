@@ -16,9 +16,9 @@ from sutler.languages.facts import Facts, Symbol
 from sutler.languages.shapes import shapes_in
 
 _SPACES = re.compile(r"\s+")
-_MAX_SIGNATURE = 300
-_MAX_VALUE = 70
-_MAX_DOC = 90
+_MAX_SIGNATURE = 300  # parameters of generated code would be longer than its body
+_MAX_VALUE = 70  # a constant's name matters more than its table
+_MAX_DOC = 90  # the first sentence, on one line
 _HEADS_ONLY = frozenset({"constant", "field", "macro", "type"})
 
 

@@ -14,8 +14,8 @@ from sutler.languages.base import Language, Shapes
 
 _LONGEST = 160
 _SCANNED = 400  # characters of a line that are looked at
-_MOST = 5_000
-_DEEPEST = 8
+_MOST = 5_000  # a log that looks like headings must not become an outline of itself
+_DEEPEST = 8  # indentation of data is no structure
 
 CODE = Shapes(
     definition=(

@@ -13,7 +13,7 @@ from functools import lru_cache
 _WORD = re.compile(r"[^\W\d]\w+")
 _ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")  # finds the same in ASCII, in half the time
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
-_MAX_WORD = 64
+_MAX_WORD = 64  # a longer identifier is a digest or an encoded text
 # takes long to compile, and is rarely wanted
 _CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
 

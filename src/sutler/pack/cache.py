@@ -41,7 +41,7 @@ UNCOUNTED = -1
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may change again within one tick of the clock: not
 trusted."""
-MAX_FIGURES = 2000
+MAX_FIGURES = 2000  # figures of other goals and formats would grow without end
 MAX_CHANGED = 1_000_000
 """Characters of changed lines that are kept of one file."""
 _LONG = 1 << 20

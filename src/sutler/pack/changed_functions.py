@@ -17,7 +17,7 @@ USERS = "git/users.txt"
 _HEAD = (
     "Users and tests of the changed functions, found by their names; `:LINE` is in the same file.\n"
 )
-_FUNCTIONS, _NAMED = 12, 4
+_FUNCTIONS, _NAMED = 12, 4  # a review stays a page; its reader can ask for more
 _LENGTH = 2_400  # characters, about 600 tokens
 
 

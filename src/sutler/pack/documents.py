@@ -39,7 +39,7 @@ from sutler.survey.wire import (
 )
 from sutler.tasks.wire import ContextPack
 
-NO_LIMIT = 2**62
+NO_LIMIT = 2**62  # so that min() needs no special case
 TOKEN_BYTES = 4
 """Bytes of source text in a token, roughly: only for choosing between full and summary under a
 token budget."""

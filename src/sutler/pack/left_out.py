@@ -19,7 +19,7 @@ from sutler.scan.root import DIRECTORY, Root
 from sutler.scan.snapshot import Excluded, Problem
 from sutler.tokens.counter import Counter
 
-MOST_FOLDERS = 12
+MOST_FOLDERS = 12  # a monorepo has hundreds of vendor folders, and the pack is about others
 READ_FILES, READ_BYTES = 200, 2_000_000
 """Lines are counted in folders up to this size."""
 

@@ -23,7 +23,7 @@ from sutler.scan.globs import GlobSet
 from sutler.scan.snapshot import Problem
 from sutler.store import home
 
-SECONDS = 30.0
+SECONDS = 30.0  # one document; a converter that hangs must not hang the pack
 LARGEST = 16 << 20
 """Bytes of text that a processor may write."""
 _PAUSE = 0.02

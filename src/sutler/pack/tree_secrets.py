@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 SURVEY_BYTES = 4_000_000
 """Text that is looked through for secrets before a limited pack or an answer is made."""
-_LARGEST = 1_000_000
-_CREDENTIAL_BYTES = 65_536
+_LARGEST = 1_000_000  # a dump would take the room of all settings files
+_CREDENTIAL_BYTES = 65_536  # .env files and keys are small; a larger one is no list of values
 _CREDENTIAL_FILES = 200
 _LATER = ("source", "test", "documentation", "entrypoint", "api")
 _FRESH = 60.0  # seconds; a server looks again after that

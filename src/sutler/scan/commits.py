@@ -17,10 +17,10 @@ from msgspec import Struct
 from sutler.scan.git import Repository, read_plain
 from sutler.scan.root import DESCRIPTORS
 
-MAX_COMMITS = 3_000
-_MAX_MESSAGE = 2_000
-_MAX_PATHS = 100
-_TIMEOUT = 60
+MAX_COMMITS = 3_000  # older habits say little, and git takes seconds to print more
+_MAX_MESSAGE = 2_000  # a merge may quote a hundred others
+_MAX_PATHS = 100  # a commit that touches everything says nothing about what belongs together
+_TIMEOUT = 60  # git may wait for a lock or a network file system
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}\n?")
 _BRANCH = re.compile(rb"ref: (refs/heads/[\w./-]+)\n?")
 

@@ -32,8 +32,8 @@ from sutler.scan.root import DIRECTORY, Root, problem_of
 from sutler.scan.snapshot import Excluded, Problem, Rule, ScanRules
 from sutler.system import fs, offered
 
-WINDOW: Final = 128
-PATH_LIMIT: Final = 1 << 16
+WINDOW: Final = 128  # open files are limited, to 256 on some systems, and trees may be deeper
+PATH_LIMIT: Final = 1 << 16  # the walk could go on, but nothing else could open such a path
 _UNSEEN: Final = object()
 _PROC: Final = "descriptors" in offered and os.path.isdir("/proc/self/fd")
 

@@ -64,8 +64,9 @@ def entered(fd: int, name: str, device: int) -> Entered:
     return below, state.st_dev, state.st_ino, content
 
 
+# A closed folder is only counted for a message: node_modules may hold 10^5 files.
 COUNT_LIMIT: Final = 1000
-_DEPTH: Final = 32
+_DEPTH: Final = 32  # each level holds a descriptor
 _OCTAL: Final = r"\\([0-7]{3})"  # how the kernel spells a space in a mount point
 
 Key = tuple[int, int]

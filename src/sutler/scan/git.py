@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from sutler.scan.root import DESCRIPTORS, canonical
 from sutler.system import fs
 
-_SMALL: Final = 1 << 20
-_INCLUDES: Final = 10
+_SMALL: Final = 1 << 20  # these files are lines that people write
+_INCLUDES: Final = 10  # git's own limit
 _DEEPEST: Final = 1000  # folders above a root
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from sutler.scan.git import NOTHING, Repository, Tracked, read_plain
 from sutler.scan.snapshot import Problem
 
-_INDEX_LIMIT: Final = 1 << 29
+_INDEX_LIMIT: Final = 1 << 29  # millions of entries; beyond it the file is damaged
 
 
 class _MalformedError(Exception):

@@ -31,8 +31,8 @@ from sutler.errors import UsageError
 from sutler.paths import quote
 from sutler.scan.wildmatch import MalformedError, covering, exact, view
 
-GLOB_LENGTH: Final = 4096
-GLOB_COUNT: Final = 1000
+GLOB_LENGTH: Final = 4096  # no path is longer
+GLOB_COUNT: Final = 1000  # {a,b}{a,b}... doubles with each pair
 CALL_GLOBS: Final = 50
 """How many globs one call of an agent may hold."""
 

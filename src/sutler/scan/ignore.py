@@ -96,8 +96,8 @@ _ORDER: Final = {name: index for index, name in enumerate(FAMILIES)}
 _FIRST_DENIAL: Final = len(SELECTION)
 _GIT: Final = _ORDER[GIT]
 IGNORE_NAMES: Final = frozenset(FAMILIES)
-FILE_LIMIT: Final = 1 << 20
-LINE_LIMIT: Final = 20_000
+FILE_LIMIT: Final = 1 << 20  # the tree may be hostile, and every line becomes a pattern
+LINE_LIMIT: Final = 20_000  # each pattern is tried on each name below the folder
 
 
 class Source(Struct, frozen=True, gc=False):

@@ -28,7 +28,7 @@ Method = Literal["openat2", "descriptor walk"]
 
 DIRECTORY: Final = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW | fs.O_CLOEXEC
 FILE: Final = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC | fs.O_NOCTTY
-OPEN_DIRECTORIES: Final = 64
+OPEN_DIRECTORIES: Final = 64  # a common limit is 256 files, and others hold some
 MANY_DIRECTORIES: Final = 256
 """From here on openat2, with one call for each file, wins back what loading ctypes costs."""
 _CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root

@@ -20,8 +20,8 @@ QUIET: Final = 0.020
 stamps files."""
 PATIENCE: Final = 0.050
 """Seconds that one call spends on waiting, however many files it reads."""
-_LEAST: Final = 0.001
-_LOOKS: Final = 4
+_LEAST: Final = 0.001  # shorter sleeps only burn the processor
+_LOOKS: Final = 4  # a file that moves under each look is a log
 
 
 class Patience:

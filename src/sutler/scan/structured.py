@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-MAX_CHARS = 2_000_000
-MAX_YAML_CHARS = 500_000
-MAX_DEPTH = 64
-MAX_NODES = 100_000
+MAX_CHARS = 2_000_000  # plain values take many times the text in memory
+MAX_YAML_CHARS = 500_000  # its parser is much slower than that of JSON
+MAX_DEPTH = 64  # the parsers recurse, and a crash of C code cannot be caught
+MAX_NODES = 100_000  # aliases of aliases grow by powers ("billion laughs")
 
 
 class DocumentError(ValueError):

@@ -15,7 +15,7 @@ from msgspec import Struct
 from sutler.paths import RelPath
 from sutler.scan.snapshot import Problem
 
-_SNIFF: Final = 8192
+_SNIFF: Final = 8192  # git looks at the same 8,000 bytes or so, and users expect its answer
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _C1: Final = rb"[\x80-\x9f]"
 _CP1252_HOLES: Final = rb"[\x81\x8d\x8f\x90\x9d]"

@@ -14,7 +14,7 @@ from sutler.scan.root import DIRECTORY, Root, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 from sutler.system import fs
 
-MOST_NAMES: Final = 1_000_000
+MOST_NAMES: Final = 1_000_000  # all are held by inode to find hard links
 UNKNOWN: Final = "its other names cannot be listed"
 """Why a file with several names is withheld if the tree cannot be read whole."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[Any]
 
-_SECONDS = 5
+_SECONDS = 5  # a command must not hang on a server that is down
 _NOT_RECORDED = "what is not recorded does not happen"
 
 

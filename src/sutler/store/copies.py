@@ -33,7 +33,7 @@ TABLES = {  # the order of rows, by columns of the primary key
 }
 _FORMAT = "sutler backup 1"
 _PAGE = 200
-_LONGEST = 1 << 30
+_LONGEST = 1 << 30  # a damaged length must not ask for more memory than there is
 Page = tuple[str, list[tuple[Any, ...]]]
 """Rows of one table, without the project's name."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TRIES = 8
+_TRIES = 8  # serialization failures are expected, and a retry nearly always succeeds
 _PAUSE = 0.02  # doubles: about 5 s in all before giving up, in which a server can restart
 
 

@@ -52,7 +52,7 @@ MOVED = "moved"
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 UNLIMITED = records.Limits()
-_REMEMBERED = 4_096
+_REMEMBERED = 4_096  # it saves queries only; what is forgotten is asked again
 _NOTHING = records.Spent()
 Newest = dict[str, tuple[int, str, str]]
 """Cache of a transaction by path: number, digest and call of the newest version."""

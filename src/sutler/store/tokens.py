@@ -17,7 +17,7 @@ from sutler.store.base import Database, Query
 from sutler.store.records import stamp
 
 Scope = Literal["read", "write"]
-MOST_DAYS = 366
+MOST_DAYS = 366  # not every lost token is revoked, so each has to end by itself
 _PREFIX = "sutler"
 _COLUMNS = "id, person, scope, projects, created, expires, revoked"
 

@@ -14,7 +14,7 @@ from sutler.scan.snapshot import Problem
 from sutler.tasks.contract import contract_globs, owned
 from sutler.tasks.wire import FilePriority, Issue, RepairTicket, TaskSpec
 
-MAX_MENTIONS = 200
+MAX_MENTIONS = 200  # a pasted log names thousands of paths, and each is looked up
 
 _GLOB = re.compile(r"[*?\[{]")
 _MENTION = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]{1,300}\.\w{1,10}(?:[:(]\d{1,7})?")

@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from sutler.tasks.wire import FileLevel, LineRange
 
-HEADER_LINES = 20
+HEADER_LINES = 20  # imports and the first docstring: what the shown lines refer to
 AROUND = (192, 96, 48, 24, 12)
 """Lines shown on either side of a line of interest, most first."""
 HEADS = (2_560, 1_280, 640, 320, 160, 80, 40)
 """Lines of a head, most first. Each is half of the previous one, so at least half of the room is
 used."""
-MAX_REGIONS = 20
+MAX_REGIONS = 20  # a linter reports hundreds of lines of one file, which would show all of it
 CHARS_A_LINE = 100
 """Characters per line at which a rung is clipped: minified files have few but very long lines."""
 

@@ -40,8 +40,8 @@ TOP_ISSUES = 20
 ISSUES_SHARE = 2
 """Divisor: issues beyond the first `top_issues` take at most 1/ISSUES_SHARE of a pack before its
 files."""
-MAX_NOT_SHOWN = 40
-MARKER_ROOM = 180
+MAX_NOT_SHOWN = 40  # the notes themselves cost room that files need
+MARKER_ROOM = 180  # the marker is written last, when all other room is spent
 MAX_USERS = 5
 """Files that the line about the users of a file names."""
 

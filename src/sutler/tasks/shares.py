@@ -10,7 +10,7 @@ from sutler.tasks.choice import Wanted
 from sutler.tasks.ladder import Rung
 
 MAX_OWNED = 200
-MIN_FILE_CHARS = 200
+MIN_FILE_CHARS = 200  # a piece below this shows a heading and nothing that helps
 SMALL = 4
 """A file is small beside one that costs at least this many times as much."""
 

@@ -14,7 +14,7 @@ from sutler.scan.structured import DocumentError, parse_json, parse_yaml
 from sutler.tasks import wire
 from sutler.tasks.contract import contract_globs
 
-MAX_TASK_CHARS = 4_000_000
+MAX_TASK_CHARS = 4_000_000  # JSON takes many times its size in memory
 
 T = TypeVar("T")
 

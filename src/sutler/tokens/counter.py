@@ -162,7 +162,7 @@ def _merged(word: bytes) -> int:
     return len(parts)
 
 
-_NEVER = 1 << 30
+_NEVER = 1 << 30  # above every rank, so that pairs that never merge lose each comparison
 
 
 def _pair(left: bytes, right: bytes) -> int:

@@ -21,7 +21,7 @@ from sutler.ranking.score import Ranked
 from sutler.secrets.cleaner import told, told_all
 from sutler.store.records import Outcome
 
-MOST_TOKENS = 1_000_000
+MOST_TOKENS = 1_000_000  # above any model's context: a mistake that would fill the client's memory
 _REGIONS, _LIKELY = 3, 0.05
 """Regions that a ranking names for each file, and the least probability of one."""
 _CURSOR = re.compile(r"([0-9]{1,9})@([0-9a-f]{16})")

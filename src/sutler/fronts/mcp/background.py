@@ -21,9 +21,9 @@ from sutler.store.records import stamp
 EXTENSION = "io.modelcontextprotocol/tasks"
 AFTER = 10.0
 """Seconds after which a call becomes a task."""
-_KEPT = 64
-_TTL = 3_600_000
-_INTERVAL = 1_000
+_KEPT = 64  # a client that never asks for results must not fill the memory
+_TTL = 3_600_000  # an hour: agents return to a task after other work
+_INTERVAL = 1_000  # each poll is a call; a slow call is not urgent to the tenth of a second
 
 
 def has_tasks(capabilities: object) -> bool:

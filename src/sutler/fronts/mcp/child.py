@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 POLL = 0.05
 """Seconds between two looks at whether the call was cancelled."""
-_GRACE = 0.2
-_TICK = 0.1
+_GRACE = 0.2  # time for the child to close what it holds open
+_TICK = 0.1  # more notices than a person can see only cost the client time
 _SIZE = 8
 
 

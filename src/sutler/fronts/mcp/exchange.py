@@ -25,7 +25,7 @@ from sutler.tools import Opener
 
 Send = Callable[[dict[str, Any]], None]
 """Sends a message to the client, about the request that is being answered."""
-_TICK = 0.1
+_TICK = 0.1  # more notices than a person can see only cost the client time
 BOUNDS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 """Upper bounds of the histogram's buckets, in seconds."""
 

@@ -28,8 +28,9 @@ from sutler.tools import Opener
 PATH = "/mcp"
 HEALTH = "/healthz"
 METRICS = "/metrics"
+# Each has a thread; more would let strangers exhaust the machine before the token.
 CONNECTIONS = 128
-_DOORS = 256
+_DOORS = 256  # each initialize opens one, and clients leave without a word
 _STATUS = {
     wire.PARSE: 400,
     wire.INVALID: 400,

@@ -13,9 +13,9 @@ import h11
 from sutler.fronts.mcp.headers import Head, Refusal, head_of
 from sutler.fronts.mcp.wire import MAX_MESSAGE, encode
 
-MAX_HEAD = 32 << 10
-SECONDS = 30.0
-IDLE = 120.0
+MAX_HEAD = 32 << 10  # it is read before the token is checked
+SECONDS = 30.0  # a client that sends a byte a second must not hold a thread
+IDLE = 120.0  # agents think for a minute between two calls on one connection
 LINGER = 2.0
 _EVENTS = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"))
 _LOOSE = re.compile(rb"(?<!\r)\n|\n[ \t]")

@@ -17,11 +17,11 @@ from msgspec import Struct
 
 from sutler.errors import UsageError
 
-_KEYS_FRESH = 60.0
+_KEYS_FRESH = 60.0  # tokens with made-up key ids must not make us ask the issuer each time
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA")
 """Signatures by a private key alone: with HMAC every holder of the key could sign."""
-_MOST_BYTES = 1 << 20
-_LEEWAY = 30
+_MOST_BYTES = 1 << 20  # the address is configured, its answer is foreign
+_LEEWAY = 30  # clocks of two machines differ by seconds
 WRITE_SCOPE = "sutler.write"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

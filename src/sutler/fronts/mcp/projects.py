@@ -43,7 +43,7 @@ from sutler.tools import Opener, Tool, open_doors
 
 CONNECTIONS = 8
 """Connections to PostgreSQL for all projects: with group commit few transactions run at once."""
-_MOST_DOORS = 1_024
+_MOST_DOORS = 1_024  # members and sessions come and go; an evicted door is opened again
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 

@@ -50,7 +50,7 @@ OLD = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 NEW = ("2026-07-28",)
 META = "io.modelcontextprotocol/"
 _INFO = {"name": "sutler", "title": "sutler", "version": VERSION}
-_HOUR = 3_600_000
+_HOUR = 3_600_000  # the tools change with the program alone
 _GRACE = 10.0  # seconds for which an ending server waits for calls that have begun
 ENGINES = 4
 """Slow calls that run at once; each of them is a process."""

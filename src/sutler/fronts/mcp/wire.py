@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-MAX_MESSAGE = 4 << 20
-MAX_DEPTH = 64
-_MAX_ID = 200
-_SAFE = 1 << 53
+MAX_MESSAGE = 4 << 20  # a whole file in a write fits; it is held in memory before it is checked
+MAX_DEPTH = 64  # the parser recurses
+_MAX_ID = 200  # it is kept while the call runs, and repeated in the answer
+_SAFE = 1 << 53  # clients in JavaScript lose larger integers
 _ID = rb'-?\d{1,16}|"[^"\\]{1,200}"'
 EDGE = 1_000
 """Bytes of the head and of the tail of a message that is too large, to read its id from."""
@@ -147,7 +147,7 @@ def _deeper(value: object, levels: int) -> bool:
 
 
 _TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
-_MAX_CLIENT = 100
+_MAX_CLIENT = 100  # it is written into every row of the ledger
 
 
 def client_of(info: object) -> str:
