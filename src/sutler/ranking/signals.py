@@ -210,13 +210,18 @@ class Mentions(NamedTuple):
 
 
 def mentions(query: Query, links: Links, paths: Mapping[str, int]) -> Mentions:
+    """What the task names. A bare trace has no title, and its frames are what it names: else the
+    module that defines the exception would stand before the line that raises it."""
     spoken = Mentions({}, {}, {}, {})
     for mention in query.mentions:
         if mention.titled and mention.path in paths:
             spoken.titled[paths[mention.path]] = 1.0
         for number, sure in links.mentioned(mention.path):
-            table = spoken.frames if mention.frame else spoken.paths
-            table[number] = max(table.get(number, 0.0), sure * mention.strength)
+            tables = [spoken.frames] if mention.frame else [spoken.paths]
+            if mention.frame and not query.title:
+                tables.append(spoken.paths)
+            for table in tables:
+                table[number] = max(table.get(number, 0.0), sure * mention.strength)
             if mention.line and sure > 0.5:
                 spoken.lines.setdefault(number, []).append(mention.line)
     return spoken

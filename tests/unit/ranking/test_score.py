@@ -63,6 +63,23 @@ def test_frames_count_and_the_innermost_most() -> None:
     assert shares["shop/render.py"]["frame"] > shares["shop/api.py"]["frame"] > 0
 
 
+BARE = """Traceback (most recent call last):
+  File "/x/shop/api.py", line 4, in serve
+    return pay(order)
+  File "/x/shop/pay.py", line 3, in pay
+    raise PaymentError(reason)
+shop.errors.PaymentError: the payment of the shop was refused
+"""
+
+
+def test_a_bare_trace_leads_to_the_frame_that_raises() -> None:
+    """Not to the module that defines the exception, whatever it shares with the message."""
+    errors = "class PaymentError(Exception):\n    'The payment of the shop was refused.'\n"
+    pay = "from shop.errors import PaymentError\ndef pay(order):\n    raise PaymentError(reason)\n"
+    tree = {**TREE, "shop/errors.py": errors, "shop/pay.py": pay}
+    assert order(BARE, tree=tree)[0] == "shop/pay.py"
+
+
 def test_a_quoted_message_leads_to_where_it_is_made() -> None:
     assert order("I get: cannot sum an empty cart")[0] == "shop/cart.py"
 
