@@ -47,6 +47,18 @@ def test_the_limit_is_a_ceiling(project: Project) -> None:
     assert "def entry_7" not in text
 
 
+def test_a_reason_quotes_what_is_shown(project: Project) -> None:
+    """A constant holds more of the task's words than the function that the pack shows."""
+    rules = "\n\nRULES = 'calling refund_order pays the refund of the ledger twice, pays twice'\n"
+    rules += "".join(f"\n\ndef exit_{i}(book):\n    return book.exits[{i}]\n" for i in range(60))
+    Path(project.place.root, "shop/ledger.py").write_text(LEDGER + rules)
+    (section, *_) = parse(project.pack(goal=GOAL, stop=0.3).text()).sections
+    shown = [line for span in section.spans for line in range(span.start, span.end + 1)]
+    ((start, end),) = re.findall(r"\(lines (\d+)-(\d+)\)", section.reason)
+    assert section.path == "shop/ledger.py"
+    assert {int(start), int(end)} <= {*shown}
+
+
 def test_fill_uses_the_budget(project: Project) -> None:
     pack = project.pack(goal=GOAL, max_tokens=1_400, fill=True)
     assert "def entry_7" in pack.text()

@@ -24,6 +24,9 @@ from sutler.ranking.score import Ranked
 
 RECALL = 1.5
 """How much more recall counts than precision where a pack ends (the beta of an F-score)."""
+LEAST_USEFUL = 75
+"""Lines that a task is taken to need, however few the model expects: where it is unsure of every
+region, it would end with one."""
 _MOST_SCORE = 5.0
 
 COEFFICIENTS: Mapping[str, float] = {
@@ -163,10 +166,8 @@ def stop_at(
     if not order:
         return Stop((), (), 0.0, 0.0)
     if least is None:
-        weight = RECALL * RECALL
-        scores = [
-            hit / (weight * useful[-1] + size) for hit, size in zip(useful, lengths, strict=True)
-        ]
+        needed = RECALL * RECALL * max(useful[-1], LEAST_USEFUL)
+        scores = [hit / (needed + size) for hit, size in zip(useful, lengths, strict=True)]
         count = scores.index(max(scores)) + 1
     else:
         count = sum(odds[i][j] >= least for i, j in order)

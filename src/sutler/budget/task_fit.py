@@ -7,7 +7,7 @@ the most value for the cost, as close to the limit as the material allows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -32,8 +32,8 @@ from sutler.languages.facts import Region
 from sutler.paths import Span, quote
 from sutler.ranking.companions import Companion
 from sutler.ranking.reader import Reader
-from sutler.ranking.region_worth import scores_of, traits_of
-from sutler.ranking.score import Ranked
+from sutler.ranking.region_worth import Lens, scores_of, traits_of
+from sutler.ranking.score import Ranked, prover
 from sutler.scan.snapshot import Excluded
 
 CANDIDATES = 150
@@ -138,12 +138,13 @@ def fit_task(
             plenty = size > PLENTY * ledger.bytes_left() if fill else True
             if plenty and len(candidates) >= VARIETY:
                 break
-    fitting = fill or fits(ranking.reader, lens_for(ranking.reader, ranking.task), ranking.ranked)
+    lens = lens_for(ranking.reader, ranking.task)
+    fitting = fill or fits(ranking.reader, lens, ranking.ranked)
     if not fitting and not ranking.changed:
         nothing = Listing(abstained=bool(ranking.task))
         return settled(choices, sections, excluded, ledger, nothing)
     kept_free = ledger.limit // OUTLINES_SHARE if fill and ledger.request.rest == "outline" else 0
-    shared, stop = _shared_out(candidates, ledger, ranking, fitting, kept_free)
+    shared, stop = _shared_out(candidates, ledger, ranking, lens, fitting, kept_free)
     if ledger.request.rest == "outline" and fitting:
         shared += _outlines(candidates, shared, ledger)
     return settled(choices, [*sections, *shared], excluded, ledger, stop)
@@ -172,18 +173,21 @@ def _shared_out(
     materials: dict[str, tuple[Ranked, Material]],
     ledger: Ledger,
     ranking: Ranking,
+    lens: Lens,
     fitting: bool,
     kept_free: int,
 ) -> tuple[list[Section], Listing | None]:
     """The sections of the ranked files, and what the stop rule says of them; None with `fill`.
     Without a task that is `fitting`, only what changed is shown."""
-    offers = _offers(materials, ledger, ranking)
+    offers = _offers(materials, ledger, ranking, lens)
+    reason = _reasons(offers, materials, ranking, lens)
     sections: dict[Grant, Section] = {}
     limit, request = ledger.limit - ledger.spent - kept_free, ledger.request
 
     def section(grant: Grant) -> Section:
         if grant not in sections:
-            sections[grant] = _section(materials[grant.path][1], grant, ledger)
+            material = materials[grant.path][1]
+            sections[grant] = _section(material, grant, ledger, reason(grant))
         return sections[grant]
 
     def measure(grants: tuple[Grant, ...]) -> int:
@@ -302,7 +306,31 @@ def _cited(regions: Sequence[tuple[str, Region]]) -> tuple[str, ...]:
     return tuple(f"{quote(path)}:{region.start}-{region.end}" for path, region in regions)
 
 
-def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:
+def _reasons(
+    offers: Sequence[Offer],
+    materials: dict[str, tuple[Ranked, Material]],
+    ranking: Ranking,
+    lens: Lens,
+) -> Callable[[Grant], str]:
+    """The reason of each section. Where only regions are shown that the ranking did not quote, the
+    words and lines of one that is shown stand there."""
+    prove = prover(lens, ranking.task)
+    regions = {offer.path: offer.regions for offer in offers}
+    numbers = {doc.path: number for number, doc in ranking.reader.docs.items()}
+
+    def reason(grant: Grant) -> str:
+        stated = materials[grant.path][1].choice.reason
+        if grant.level != "excerpt" or "(lines " not in stated:
+            return stated
+        quoted = prove(ranking.reader.regions(numbers[grant.path]))
+        shown = [region for region in regions[grant.path] if _shows([grant], grant.path, region)]
+        return stated.replace(quoted.text, prove(shown).text)
+
+    return reason
+
+
+def _section(material: Material, grant: Grant, ledger: Ledger, reason: str) -> Section:
+    material = replace(material, choice=replace(material.choice, reason=reason))
     if material.choice.outline:
         section = best_rung(material, ledger.cut)
     elif grant.level == "excerpt":
@@ -316,11 +344,10 @@ def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:
 
 
 def _offers(
-    materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking
+    materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking, lens: Lens
 ) -> list[Offer]:
     reader = ranking.reader
     numbers = {doc.path: number for number, doc in reader.docs.items() if doc.path in materials}
-    lens = lens_for(reader, ranking.task)
     offers = []
     for path, (ranked, material) in materials.items():
         lines = material.clean.text.split("\n")

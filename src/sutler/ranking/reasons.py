@@ -24,6 +24,12 @@ class Proof(Struct, frozen=True):
     lines: str = ""
     commits: int = 0
 
+    @property
+    def text(self) -> str:
+        """The words and the lines as a reason quotes them."""
+        quoted = ", ".join(f"`{word}`" for word in self.words) or "words of the task"
+        return quoted + (f" (lines {self.lines})" if self.lines else "")
+
 
 NO_PROOF = Proof()
 
@@ -80,12 +86,10 @@ def sentences(
     """The strongest signals as sentences that name their evidence, and the class where it holds the
     file back."""
     total = sum(signal.share for signal in shares) or 1.0
-    quoted = ", ".join(f"`{word}`" for word in proof.words) or "words of the task"
-    lines = f" (lines {proof.lines})" if proof.lines else ""
     commits = f"{proof.commits} commits" if proof.commits > 1 else "a commit"
     parts = {
         "names": ", ".join(f"`{name}`" for name in names[:3]) or "a name",
-        "words": f"{quoted}{lines}",
+        "words": proof.text,
         "commits": commits,
     }
     strong = [signal.name for signal in shares if signal.share >= _LEAST_SHARE * total]

@@ -29,6 +29,12 @@ _PATH = re.compile(
     r"(?<![\w@/.~\\+-])((?:[A-Za-z]:)?[~.\w/\\+-]{0,300}[\w+-]\.[A-Za-z][A-Za-z0-9]{0,5})\b"
     r"(?::(\d{1,9}))?"
 )
+_MODULE = re.compile(
+    r"(?<![\w@/.~:-])(?<!import )(?<!from )"
+    r"((?:[\w-]{1,100}/){2,20}[\w-]{1,100}|(?:\w{1,100}(?:\.|::)){2,20}\w{1,100})"
+    r"(?![\w@/(-]|[.:]\w)"
+)
+"""A module by all parts of its path; an import in an example says little of the task."""
 _PLACE = r"(?P<path>[\w.$/\\:@~+-]{1,300}\.\w{1,5}):(?P<line>\d{1,9})"
 _INNERMOST_LAST = (
     re.compile(
@@ -116,6 +122,8 @@ def mentions_of(text: str) -> tuple[Mention, ...]:
             titled = match.start() < title_end
             framed = bool(line) and not titled
             _add(mentions, Mention(path, int(line or 0), framed, 1.0, "", titled))
+    for path in _MODULE.findall(bare):
+        _add(mentions, Mention(re.sub(r"\.|::", "/", path), 0, False, 1.0))
     return tuple(mentions.values())[:200]
 
 
@@ -175,7 +183,7 @@ class Links:
         self._by_bare: dict[str, list[int]] = {}
         self._by_folder: dict[str, list[int]] = {}
         for number, doc in docs.items():
-            if not doc.language:  # nothing imports it
+            if not doc.language and doc.kind != "source":  # nothing imports or names it
                 continue
             module = module_parts(doc.path)
             if module:
@@ -186,9 +194,9 @@ class Links:
                 self._by_folder.setdefault(doc.path.split("/")[-2], []).append(number)
 
     def module(self, number: int) -> list[str]:
-        """The parts of a document's name as a module; none for one that nothing imports."""
+        """The parts of a document's name as a module; none for one that nothing names."""
         doc = self._docs[number]
-        return module_parts(doc.path) if doc.language else []
+        return module_parts(doc.path) if doc.language or doc.kind == "source" else []
 
     def mentioned(self, path: str) -> list[tuple[int, float]]:
         """Documents that a path in a task may mean, with how sure that is."""
@@ -207,6 +215,8 @@ class Links:
                 best, depth = [number], common
             elif common == depth:
                 best.append(number)
+        if not best and len(wanted) > 2:  # without an ending, or with the one it is built to
+            best, depth = self._by_module(module_parts(path)), len(wanted)
         if not best or (depth == 1 and len(wanted) > 2) or len(best) > 8:
             return []
         sure = 1.0 if depth > 1 else 0.8

@@ -3,12 +3,13 @@ explained."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import nsmallest
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from sutler.languages.facts import Region
 from sutler.languages.terms import checksum, spelling, split, whole, words
 from sutler.ranking import history, namesakes, signals
 from sutler.ranking.history import Past
@@ -78,7 +79,7 @@ def rank(
     ]
     first = sorted(scored) if limit is None else nsmallest(limit, scored)
     explained = [doc for _, _, doc in first[:_EXPLAINED]]
-    proofs = _proofs(reader, query, past or Past(), explained, _words_of(task))
+    proofs = _proofs(reader, query, past or Past(), explained, task)
     return tuple(
         _ranked(evidence, table, reader, doc, -negative, proofs.get(doc, NO_PROOF))
         for negative, _, doc in first
@@ -94,22 +95,39 @@ def query_of(reader: Reader, task: str, weights: Weights = WEIGHTS) -> Query:
 
 
 def _proofs(
-    reader: Reader, query: Query, past: Past, docs: Sequence[int], spelled: Mapping[str, str]
+    reader: Reader, query: Query, past: Past, docs: Sequence[int], task: str
 ) -> dict[int, Proof]:
     lens = _lens(reader, query)
-    worth = sorted(lens.worth, key=lambda term: (-lens.worth[term], term))
+    worth = _by_worth(lens)
     paths = {reader.docs[doc].path for doc in docs}
     numbers = {number: path for number, path in enumerate(past.paths) if path in paths}
     commits = history.similar_commits(past, worth[:_TELLING], numbers)
-    proofs = {}
-    for doc in docs:
-        best = max(reader.regions(doc), key=lambda region: density(region, lens), default=None)
-        sums = held_by(best) if best is not None else frozenset()
+    prove = prover(lens, task)
+    return {
+        doc: replace(prove(reader.regions(doc)), commits=commits.get(reader.docs[doc].path, 0))
+        for doc in docs
+    }
+
+
+def prover(lens: Lens, task: str) -> Callable[[Sequence[Region]], Proof]:
+    """What a reason may quote of some regions: the lines of the densest, and the task's words that
+    it holds."""
+    worth, spelled = _by_worth(lens), _words_of(task)
+
+    def prove(regions: Sequence[Region]) -> Proof:
+        best = max(regions, key=lambda region: density(region, lens), default=None)
+        if best is None:
+            return NO_PROOF
+        sums = held_by(best)
         matched = [spelled.get(term, term) for term in worth if checksum(term) in sums]
-        lines = f"{best.start}-{best.end}" if best is not None and matched else ""
         quoted = tuple(dict.fromkeys(matched))[:_QUOTED]
-        proofs[doc] = Proof(quoted, lines, commits.get(reader.docs[doc].path, 0))
-    return proofs
+        return Proof(quoted, f"{best.start}-{best.end}" if matched else "")
+
+    return prove
+
+
+def _by_worth(lens: Lens) -> list[str]:
+    return sorted(lens.worth, key=lambda term: (-lens.worth[term], term))
 
 
 def _words_of(task: str) -> dict[str, str]:

@@ -47,6 +47,12 @@ def test_the_stop_is_where_more_lines_would_be_noise() -> None:
     assert stop.recall == pytest.approx(1.7 / 1.703)
 
 
+def test_a_pack_without_a_sure_region_does_not_end_with_one() -> None:
+    """However few useful lines are expected in all, a task needs some dozens of them."""
+    files = [candidate(1.0, *[(1.0, NOTHING)] * 30)]
+    assert len(stop_at(files, [(0.12, *[0.03] * 29)]).regions) > 5
+
+
 @pytest.mark.parametrize(("least", "count"), [(0.0, 5), (0.5, 2), (0.85, 1), (1.0, 0)])
 def test_a_least_probability_replaces_the_rule(least: float, count: int) -> None:
     odds = [(0.9, 0.001, 0.001), (0.8, 0.001)]
