@@ -15,9 +15,8 @@ import pytest
 from sutler.errors import UsageError
 from sutler.goals.answers import Answer, read_original
 from sutler.goals.gather import Gathering, Ground, gather
-from sutler.goals.gather_listing import list_directory
 from sutler.goals.gather_options import Options, constraints_section, parse_input
-from sutler.goals.gather_prompt import Loaded, Parts, question
+from sutler.goals.gather_prompt import Loaded, Parts, list_directory, question
 from sutler.goals.loader import (
     build_context_assign_string,
     read_include_files,

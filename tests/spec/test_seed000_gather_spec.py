@@ -13,8 +13,8 @@ from sutler.errors import ModelCommandError, RefusedError, UsageError
 from sutler.goals.answers import Answer, Unreadable, read_answer, read_original
 from sutler.goals.ceiling import ceiling_of
 from sutler.goals.gather import Gathering, Ground, UnreadableAnswerError, gather
-from sutler.goals.gather_listing import list_directory
 from sutler.goals.gather_options import Options, constraints_section, parse_input
+from sutler.goals.gather_prompt import list_directory
 from sutler.goals.model_command import command_model
 from sutler.goals.send import Target
 from sutler.pack.project import Project

@@ -30,7 +30,7 @@ from sutler.store.records import GENESIS, AuditEntry, AuditRow, canonical, sha25
 from sutler.store.state import private_file
 from sutler.system import fs
 
-EVERY = 128  # a signature for each row would double its cost; so many rows may be cut off unseen
+EVERY = 128  # signing each row would slow each call; so many rows may be cut off unseen
 _PAGE = 5_000  # a ledger of millions of rows is verified in constant memory
 _TAIL = 8_192
 _LARGEST_CALL = 1_000  # rows that one transaction appends: a patch has at most 200 files

@@ -7,17 +7,57 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.goals import context_files
-from sutler.goals.symlinks import links_in
 from sutler.paths import RelPath, quote
 from sutler.scan.globs import GlobSet
 from sutler.scan.root import Root
 from sutler.scan.snapshot import FileEntry, ScanRules, Snapshot
 from sutler.scan.walk import explain
+
+Leads = Literal["file", "folder", "nowhere", "outside", "loop", "special"]
+
+
+# A link is followed only inside the project: its target must lie below the named folder or below
+# the current one, and the same filters apply to it as to other files there. The decision uses the
+# real path. Reading goes through a descriptor of the target's folder and follows no link.
+class Link(Struct, frozen=True):
+    """A link at `path` (below the scanned folder), its real path, and the kind of its target."""
+
+    path: str
+    real: str
+    leads: Leads
+
+
+def links_in(host: str, snapshot: Snapshot, bounds: Sequence[str]) -> Iterator[Link]:
+    """Yield the links that a scan of `host` excluded, with their targets. `bounds` are real folders
+    that a target must be below."""
+    for exclusion in snapshot.excluded:
+        if exclusion.reason == "symlink":
+            path = exclusion.path.rstrip("/")
+            link = os.path.join(host, path)
+            real = os.path.realpath(link)
+            yield Link(path, real, _leads(link, real, bounds))
+
+
+def _leads(link: str, real: str, bounds: Sequence[str]) -> Leads:
+    if not any(_below(real, bound) for bound in bounds):
+        return "outside"  # first check: do not reveal whether a file outside exists
+    if not os.path.exists(link):
+        return "nowhere"
+    if os.path.isdir(real):
+        return "loop" if _below(os.path.realpath(os.path.dirname(link)), real) else "folder"
+    return "file" if os.path.isfile(real) else "special"
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
 
 STDIN = "stdin"
 """The display path of the text that `-` stands for."""

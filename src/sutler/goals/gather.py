@@ -15,9 +15,15 @@ from msgspec.structs import replace
 from sutler.errors import RefusedError, UsageError
 from sutler.goals.answers import Answer, Unreadable, read_answer, read_original
 from sutler.goals.ceiling import UNIT_NAMES, Ceiling
-from sutler.goals.gather_listing import list_directory
 from sutler.goals.gather_options import Options, constraints_section, parse_input
-from sutler.goals.gather_prompt import Loaded, Parts, question, room_for_files, within
+from sutler.goals.gather_prompt import (
+    Loaded,
+    Parts,
+    list_directory,
+    question,
+    room_for_files,
+    within,
+)
 from sutler.goals.loader import (
     MODEL_RULES,
     Clean,

@@ -149,8 +149,7 @@ def open_doors(
     `ahead` the secrets of the tree are read while the first request is awaited."""
     import time
 
-    from sutler.goals.review import reviewer
-    from sutler.goals.summarise import teller_of
+    from sutler.goals.model_command import reviewer, teller_of
 
     env = os.environ if environ is None else environ
     now = clock or time.time

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sutler.errors import RefusedError
-from sutler.store.volume import NETWORK, kind_of, refuse_network
+from sutler.store.sqlite import NETWORK, kind_of, refuse_network
 
 
 @pytest.fixture
