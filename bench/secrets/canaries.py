@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+import hyperscan
+
 from bench.mcp.client import Server
 from bench.secrets.samples import draw
 from sutler.formats import FORMATS
@@ -105,6 +107,14 @@ CLASSES = {
     "apart": APART,
     "shared": SHARED,
 }
+SHAPES = {
+    "alphanumeric": (ALNUM, 20, 32),
+    "hexadecimal": ("0123456789abcdef", 31, 63),
+    "password": (ALNUM + "!*_-.~^", 11, 16),
+    "long password": (ALNUM + "!*_-.~^", 24, 40),
+    "url-safe base64": (ALNUM + "-_", 31, 43),
+}
+"""Alphabets of values that only their names give away, and how long they are."""
 NAMES = ("db_password", "api_token", "client_secret", "secret_key", "auth_token", "root_password")
 
 
@@ -122,7 +132,7 @@ def canaries(folder: Path, seed: int, count: int) -> list[Canary]:
     planted = []
     for number in range(count):
         group, place = places[number % len(places)]
-        kind, value, secret = _value(rng, kinds, number, group)
+        kind, value, secret = _value(rng, kinds, number, group, place)
         file, text = CLASSES[group][place]
         fields = _fields(value, rng.choice(NAMES))
         target = folder / f"{group}-{number:04}" / file.format(**fields)
@@ -134,11 +144,17 @@ def canaries(folder: Path, seed: int, count: int) -> list[Canary]:
     return planted
 
 
-def _value(rng: random.Random, kinds: list[Any], number: int, group: str) -> tuple[str, str, str]:
-    """The kind, the text that is planted and the part of it that must not be seen."""
+def _value(
+    rng: random.Random, kinds: list[Any], number: int, group: str, place: str
+) -> tuple[str, str, str]:
+    """The kind, the text that is planted and the part of it that must not be seen. A header takes
+    no marks (RFC 6750).
+    """
     if group != "anywhere":
-        value = "".join(rng.choices(ALNUM, k=rng.randint(20, 32))) + str(rng.randint(0, 9))
-        return f"{group} value", value, value
+        shape = sorted(SHAPES)[number % (len(SHAPES) if place != "header" else 2)]
+        letters, least, most = SHAPES[shape]
+        value = "".join(rng.choices(letters, k=rng.randint(least, most))) + str(rng.randint(0, 9))
+        return f"{shape} {group}", value, value
     while True:
         entry = kinds[number % len(kinds)]
         text = draw(entry.core, rng)
@@ -159,7 +175,7 @@ def _fields(value: str, name: str) -> dict[str, str]:
 
 
 def _needles(secret: str) -> Iterator[str]:
-    yield secret
+    yield from {secret, quote(secret, safe="")}
     middle = len(secret) // 2
     if middle >= 10:
         yield from (secret[-middle:], base64.b64encode(f"user:{secret}:x".encode()).decode()[8:-8])
@@ -343,16 +359,22 @@ def run(seed: int, count: int) -> int:
 def _leaks(
     planted: list[Canary], everything: Iterator[tuple[str, bytes]]
 ) -> dict[Canary, list[str]]:
-    owners = {needle.encode(): canary for canary in planted for needle in canary.needles}
-    pattern = re.compile(b"|".join(re.escape(needle[:8]) for needle in owners))
-    starts: dict[bytes, list[bytes]] = {}
-    for needle in owners:
-        starts.setdefault(needle[:8], []).append(needle)
+    owners = [(needle.encode(), canary) for canary in planted for needle in canary.needles]
+    database = hyperscan.Database()
+    database.compile(
+        expressions=[re.escape(needle) for needle, _ in owners],
+        ids=list(range(len(owners))),
+        elements=len(owners),
+        flags=[hyperscan.HS_FLAG_SINGLEMATCH] * len(owners),
+    )
     leaks: dict[Canary, list[str]] = {}
     for door, data in everything:
-        for match in pattern.finditer(data):
-            for needle in starts[match[0]]:
-                where = leaks.get(owners[needle], [])
-                if data.startswith(needle, match.start()) and door not in where:
-                    leaks.setdefault(owners[needle], []).append(door)
+        seen: list[int] = []
+        database.scan(data, match_event_handler=_note, context=seen)
+        for canary in {owners[number][1] for number in seen}:
+            leaks.setdefault(canary, []).append(door)
     return leaks
+
+
+def _note(number: int, _start: int, _end: int, _flags: int, seen: Any) -> None:
+    seen.append(number)

@@ -38,6 +38,11 @@ _FILE = re.compile(r"(?:~|\.{1,2})?(?:/[\w .@+-]+){2,}\.[A-Za-z]\w{0,5}")
 _SCOPE = re.compile(r"[\w<>-]+/\d{8}/[a-z\d-]+/[\w-]+/aws4_request")  # the key's id has a format
 _REPEATED = re.compile(r"(.)\1{7}")
 _IDENTIFIER = re.compile(r"[A-Za-z]+\d?(?:[_.-][A-Za-z]+)+|[A-Za-z]+")
+_TRANSLATIONS = re.compile(
+    r"(?:^|/)(?:langs?|languages?|locales?|l10n|i18n|translations?)(?:/|\.[a-z]{2}\b)"
+    r"|/values-[a-z]{2}[\w-]*/|\.arb\Z",
+    re.IGNORECASE,
+)
 _ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|creds|credential)")
 _HUMP = re.compile(r"[a-z][A-Z]|[_.-]")
 _GENERATED = re.compile(r"[A-Za-z0-9+/_-]{16,}")
@@ -63,6 +68,11 @@ def is_harmless(value: str) -> bool:
         or _SCOPE.fullmatch(value) is not None
         or _MIGRATION.fullmatch(value) is not None
     )
+
+
+def is_translation(value: str, path: str) -> bool:
+    """A word for a password in a file of translations: `"password": "Heslo"`."""
+    return _TRANSLATIONS.search(path) is not None and not any(map(str.isdigit, value))
 
 
 def _is_algorithm(value: str) -> bool:

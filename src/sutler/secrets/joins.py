@@ -31,6 +31,7 @@ _PARTING = re.compile(r"[\s\"'`]")
 _DIGIT = re.compile("[0-9]")
 _LEAST = 10  # characters on both sides of a seam, without a blank
 _TOKEN = re.compile(r"[\w/+=~.-]{0,400}")
+_PART = re.compile(r"[^\s\"'`\\<>{}$]{4,400}(?=[\"'`])")
 _OPENING = re.compile(r"[$#]?\{[\"'`](?=[\w/+=~.-]*\Z)")
 _BEFORE_FIRST = re.compile(
     r"[=:](?P<drop>(?:\s|\(|\[|[\"']{2}\.join|(?i:concat))*)(?=[\"'`][^\"'`\n]*\Z)"
@@ -78,6 +79,21 @@ def joined_at(text: str, after: int, end: int) -> tuple[Joined | None, int]:
     stop = text.find("\n", at)
     spans.append((at, min(len(text) if stop < 0 else stop, at + _NEAR)))
     return _put_together(text, spans), at
+
+
+def following(text: str, end: int) -> list[tuple[int, int]]:
+    """The literals that go on behind one that ends at `end`, for whatever characters they hold: a
+    secret does not stop at a seam.
+    """
+    spans = []
+    for _ in range(_MOST):
+        seam = _SEAM.match(text, end)
+        part = _PART.match(text, seam.end()) if seam else None
+        if part is None:
+            break
+        spans.append(part.span())
+        end = part.end()
+    return spans
 
 
 def _put_together(text: str, spans: list[tuple[int, int]]) -> Joined:

@@ -19,12 +19,14 @@ _KEY_PARTNERS = words("key-partner")
 _NEGATIVE_LAST = words("not-last")
 _NEGATIVE_FIRST = words("not-first")
 _AFTER_PASS = words("after-pass")
+_WRITTEN_AS = re.compile(r"_?(?:base64|b64)_?url\Z", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
 def kind_of(name: str) -> Kind:
     """What a name promises: a password, a secret, perhaps something, or nothing of the kind."""
-    parts = [word.lower() for word in WORD.findall(name) if not word.isdigit()]
+    plain = _WRITTEN_AS.sub("", name)
+    parts = [word.lower() for word in WORD.findall(plain) if not word.isdigit()]
     if not parts:
         return "none"
     last, joined = parts[-1], "".join(parts)

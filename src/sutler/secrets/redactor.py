@@ -23,6 +23,7 @@ from sutler.secrets import (
 )
 from sutler.secrets.engines import Engine, Sightings, lower, stdlib_engine
 from sutler.secrets.format_table import Format, file_values, formats, pattern, quotes_only, vouches
+from sutler.secrets.harmless import is_translation
 from sutler.secrets.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
 
 THRESHOLD = 0.5
@@ -121,6 +122,11 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
         if inner:
             best = min(inner, key=lambda hit: (-hit.confidence, *hit))
             hits.append(Hit(start, end, f"encoded-{best.rule}", best.confidence))
+    hits += [
+        Hit(*span, hit.rule, hit.confidence)
+        for hit in tuple(hits)
+        for span in joins.following(text, hit.end)
+    ]
     for joined in _joined_literals(text, seen):
         found = scan(joined.text, joined.text.encode("utf-8", "surrogatepass"))
         for hit in _plain_hits(joined.text, path, found):
@@ -164,7 +170,11 @@ def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
     for number, ends in seen.formats.items():
         hits += _format_hits(text, formats()[number], ends)
     if seen.triggers:
-        hits += _grammar_hits(text, seen.triggers, quotes_only(path))
+        hits += (
+            hit
+            for hit in _grammar_hits(text, seen.triggers, quotes_only(path))
+            if not is_translation(text[hit.start : hit.end], path)
+        )
     return hits
 
 
@@ -271,11 +281,22 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
         return 0.0, ""
     if candidate.name == "Signature" and _REQUEST_SIGNATURE.fullmatch(value):
         return 0.0, ""
-    if _letters(value) == _letters(candidate.name.rpartition(".")[2]):  # `this.keyType = keyType`
+    if _restates(value, candidate.name):
         return 0.0, ""
     plural = candidate.name.lower().endswith(("passwords", "passwds", "pwds"))
     how = "listed" if plural else candidate.how
     return verdict.judge(value, kind, how, loose), kind
+
+
+def _restates(value: str, name: str) -> bool:
+    """Whether a value is its name, or the end of it: `this.keyType = keyType`,
+    `PREF_PASSCODE_DELAY = "passcode_delay"`.
+    """
+    letters, named = _letters(value), _letters(name.rpartition(".")[2])
+    return letters == named or (len(letters) >= _TELLING_END and named.endswith(letters))
+
+
+_TELLING_END = 12
 
 
 def _letters(name: str) -> str:

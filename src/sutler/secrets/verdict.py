@@ -43,7 +43,7 @@ _SEQUENCES = (
 )
 _TEMPLATE = re.compile(
     r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|_{4}|-{5}|={5}"
-    r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^!\w|^\.Values\.|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$"
+    r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^![A-Za-z_$][A-Za-z_$.:/]*(?:[\s(\[]|\d{0,2}$)|^\.Values\.|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$"
 )
 _CODE = re.compile(
     r"^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*){1,8}(?:\(.*)?$|^[A-Za-z_$][\w$.]*\(|^(?:new|await|return|lambda|function|func|def|if|not|self|this|null|None|nil|undefined)\b"
@@ -251,8 +251,11 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
 
 def _is_dotted_value(value: str, kind: Kind, how: str) -> bool:
     """Whether what could be `object.attribute` is a value with a dot in it."""
-    if how == "quoted" and any(is_random(part, 10) for part in value.split(".")):
+    parts = value.split(".")
+    if how == "quoted" and any(is_random(part, 10) for part in parts):
         return True
+    if how != "prose" and any(is_random(part, 8) and _is_mixed(part, 2.2) for part in parts):
+        return "(" not in value
     if kind != "password" or how == "prose" or "(" in value or not any(map(str.isdigit, value)):
         return False
     return strangeness(value) >= 4.5 or any(_is_mixed(part, 2.6) for part in value.split("."))

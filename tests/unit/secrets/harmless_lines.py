@@ -136,4 +136,11 @@ HARMLESS: tuple[tuple[str, str], ...] = (
     ("test_utils.py", '("a_new_key", "192.168.0.0/24,127.0.0.1,localhost.localdomain"),\n'),
     ("test_cftp.py", 'd = self.runScript("pwd", "lpwd", "cd testDirectory", "cd ..", "pwd")\n'),
     ("report.md", '"private_key": "-----BEGIN RSA PRIVATE KEY-----...-----END RSA PRIVATE KEY-----"\n  "created_at": "2016-10-13T21:10:44Z"\n'),
+    ("a.php", "'reset_data' => reset_password('get_notification'),\n"),
+    ("a.php", "$result = app_passwd('details', $id);\n"),
+    ("T.java", 'helper.changePassword("alice", "quickstart");\n'),
+    ("web/lang/lang.sk-sk.json", '"password": "Heslo",\n'),
+    ("lib/l10n/app_sk.arb", '"password": "Heslo",\n'),
+    ("a.java", 'String PREF__PASSCODE_DELAY_IN_SECONDS = "passcode_delay_in_seconds";\n'),
+    ("a.yaml", "password: !Ref DatabasePassword\nother: !vault |\n"),
 )  # fmt: skip

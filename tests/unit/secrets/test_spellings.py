@@ -47,3 +47,18 @@ def test_python_still_parses_after_redaction(engine: Engine) -> None:
                 except SyntaxError:
                     continue
                 ast.parse(redact(one.text, one.path, key=KEY, engine=engine).text)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "part"),
+    [
+        ("a.java", 'String CLIENT_SECRET = "!kwQ4Y^ym9I~hUmBe~";\n', "ym9I"),
+        ("a.yaml", "client_secret: fSCs.AQsnFtO3\n", "AQsn"),
+        ("a.py", 'token = "i8R2kKjWqL4zMO3q*!" + "8*4UOswD_d_gvUwjFr9"\n', "gvUw"),
+        ("a.py", 'db_password = "qxLzfvWjJbK.LM^a" \\\n    ".HoRPk5VhA7a~be7"\n', "HoRP"),
+        ("a.swift", 'let privateKeyBase64Url = "d1H3_dcg0V3XyAuZW2TE5Z3rhY20M-4Y"\n', "rhY20M"),
+        ("web/lang/lang.sk-sk.json", '"password": "q8Lz4vWjJb",\n', "q8Lz"),
+    ],
+)
+def test_marks_in_a_value_do_not_end_it(path: str, text: str, part: str, engine: Engine) -> None:
+    assert part not in redact(text, path, key=KEY, engine=engine).text
