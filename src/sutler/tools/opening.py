@@ -149,8 +149,6 @@ def open_doors(
     `ahead` the secrets of the tree are read while the first request is awaited."""
     import time
 
-    from sutler.goals.model_command import reviewer, teller_of
-
     env = os.environ if environ is None else environ
     now = clock or time.time
     project = Project(
@@ -167,9 +165,7 @@ def open_doors(
                 project.secrets.prefetch()
             scan = agent_scan(project.settings)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
-            teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
-            review = reviewer(project.settings.words("review"), env)
-            setup = Setup(scan, _count, ruleset, teller, review)
+            setup = _with_commands(Setup(scan, _count, ruleset), project, env)
 
             def door_for(caller: Caller, ask: Ask | None) -> Door:
                 own = ledger_for(ledger, caller) if ledger_for else ledger
@@ -183,6 +179,18 @@ def open_doors(
         ledger.close(stamp(now()))
     finally:
         store.close()
+
+
+def _with_commands(setup: Setup, project: Project, environ: Mapping[str, str]) -> Setup:
+    """The setup with the user's summary and review commands; few users have one, and the modules
+    that run programs take longer to load than a door to open."""
+    line, words = project.settings.text("summary_command"), project.settings.words("review")
+    if not line and not words:
+        return setup
+    from sutler.goals.model_command import reviewer, teller_of
+
+    teller = teller_of(line, project.place.root, environ)
+    return msgspec.structs.replace(setup, teller=teller, review=reviewer(words, environ))
 
 
 @contextmanager
