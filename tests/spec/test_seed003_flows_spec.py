@@ -9,7 +9,7 @@ import pytest
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.registry import opening, refresh
 from sutler.edits.file_access import delimited
-from sutler.edits.version_diff import get_diff
+from sutler.edits.versions import get_diff
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, DeniedError, RefusedError
 from sutler.store.records import LOCAL, AuditEntry, unseal

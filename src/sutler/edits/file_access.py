@@ -8,7 +8,7 @@ from typing import Self, TypedDict
 
 from sutler.access.answering import marker
 from sutler.access.door import Door
-from sutler.edits.version_diff import get_diff
+from sutler.edits.versions import get_diff
 from sutler.edits.writer import Mode, Writer
 from sutler.errors import ConflictError
 from sutler.paths import quote

@@ -13,15 +13,7 @@ from hashlib import sha256
 import msgspec
 
 from sutler.access.door import Door
-from sutler.edits.replacement import (
-    ABSENT,
-    Held,
-    Replacement,
-    held,
-    replace_all,
-    sweep,
-    sync_parent,
-)
+from sutler.edits import replacement
 from sutler.errors import SutlerError
 from sutler.paths import RelPath, unquote
 from sutler.store.records import AuditEntry, AuditRow, Version, stamp, unseal, version_id
@@ -55,20 +47,20 @@ def _settle(door: Door, group: Sequence[AuditRow]) -> int:
 def _record(door: Door, group: Sequence[AuditRow], paths: Sequence[RelPath]) -> int:
     # First of all: a new file that was just linked into place has two names until its temporary one
     # is gone.
-    left = [sweep(door.root, path) for path in paths]
-    now = [held(door.root, path, _LARGEST) for path in paths]
+    left = [replacement.sweep(door.root, path) for path in paths]
+    now = [replacement.held(door.root, path, _LARGEST) for path in paths]
     entries = [unseal(row) for row in group]
     states = [_state(entry, current) for entry, current in zip(entries, now, strict=True)]
     if "new" in states and "other" not in states:
         for entry, path, state, current in zip(entries, paths, states, now, strict=True):
             if state == "old":
                 _finish(door, entry, path, current)
-        now = [held(door.root, path, _LARGEST) for path in paths]
+        now = [replacement.held(door.root, path, _LARGEST) for path in paths]
         states = ["new"] * len(entries)
     for path in (
         paths
     ):  # a killed process may not have synced the names that the outcome is about to record
-        sync_parent(door.root, path)
+        replacement.sync_parent(door.root, path)
     at = stamp(door.gate.clock())
     rows: list[AuditEntry] = []
     versions: list[Version] = []
@@ -86,7 +78,7 @@ def _record(door: Door, group: Sequence[AuditRow], paths: Sequence[RelPath]) -> 
     return len(rows)
 
 
-def _state(entry: AuditEntry, current: Held) -> str:
+def _state(entry: AuditEntry, current: replacement.Held) -> str:
     return (
         "new"
         if current.digest == entry.after
@@ -100,7 +92,7 @@ def _strange(entry: AuditEntry, data: bytes) -> bool:
     return sha256(data).hexdigest() not in (entry.before, entry.after)
 
 
-def _finish(door: Door, entry: AuditEntry, path: RelPath, current: Held) -> None:
+def _finish(door: Door, entry: AuditEntry, path: RelPath, current: replacement.Held) -> None:
     data = door.gate.store.blob(entry.after) if entry.after else b""
     if data is None:
         raise SutlerError("a kept content is missing")
@@ -109,8 +101,14 @@ def _finish(door: Door, entry: AuditEntry, path: RelPath, current: Held) -> None
         for version in door.gate.store.versions(path, 100)
         if version.call == entry.call
     )
-    after = Held(data, entry.after, next(modes, current.mode)) if entry.after else None
-    replace_all([Replacement(door.root, path, current if current.digest else ABSENT, after)])
+    after = replacement.Held(data, entry.after, next(modes, current.mode)) if entry.after else None
+    replacement.replace_all(
+        [
+            replacement.Replacement(
+                door.root, path, current if current.digest else replacement.ABSENT, after
+            )
+        ]
+    )
 
 
 def _outcome(entry: AuditEntry, state: str, at: str) -> AuditEntry:
@@ -122,7 +120,7 @@ def _outcome(entry: AuditEntry, state: str, at: str) -> AuditEntry:
     )
 
 
-def _written(entry: AuditEntry, path: RelPath, current: Held) -> Version:
+def _written(entry: AuditEntry, path: RelPath, current: replacement.Held) -> Version:
     return Version(
         id=version_id(entry.after) or "deleted",
         path=path,

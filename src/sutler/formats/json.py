@@ -10,17 +10,7 @@ from msgspec import DecodeError, Raw, Struct
 from msgspec.json import decode, encode
 
 from sutler.errors import UsageError
-from sutler.formats.assembly import (
-    VERSION,
-    Body,
-    Line,
-    about,
-    as_json,
-    assemble,
-    dress,
-    frame_of,
-    title_of,
-)
+from sutler.formats import assembly
 from sutler.formats.document import CleanText, Level, Listing, Pack, Part, Preamble, Section
 from sutler.paths import RelPath, quote, unquote
 
@@ -57,12 +47,12 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _about(preamble: Preamble, line_numbers: bool) -> str:
-    return " ".join(about(preamble, line_numbers))
+    return " ".join(assembly.about(preamble, line_numbers))
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
     fields = {
-        "schema_version": VERSION,
+        "schema_version": assembly.VERSION,
         "about": _about(preamble, line_numbers),
         "project": quote(preamble.project),
         "part": (preamble.part.number, preamble.part.total),
@@ -73,7 +63,7 @@ def opening(preamble: Preamble, line_numbers: bool) -> str:
     return _text(fields)[:-1] + ',\n"files":[\n'
 
 
-def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+def around(name: str, level: Level, language: str, body: assembly.Body) -> tuple[str, str]:
     del level, language
     lines = f'"lines":{_text(body.lines)},' if body.lines else ""
     return f'{{"path":{_text(name)},{lines}"text":"', '"}'
@@ -89,7 +79,7 @@ def listing_line(path: RelPath) -> str:
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     names = GLUE.join(map(listing_line, listing.paths))
-    title = as_json(title_of(preamble, listing, line_numbers))
+    title = assembly.as_json(assembly.title_of(preamble, listing, line_numbers))
     own = preamble.instructions.text
     instructions = f'"instructions":{_text(own)},\n' if own else ""
     return (
@@ -99,8 +89,8 @@ def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     )
 
 
-def manifest_line(line: Line) -> str:
-    return GLUE + as_json(line)
+def manifest_line(line: assembly.Line) -> str:
+    return GLUE + assembly.as_json(line)
 
 
 def ending(digest: str) -> str:
@@ -140,12 +130,13 @@ def read(data: bytes) -> Pack:
         title.companions,
     )
     seal = sha256()
-    dressed = [dress(json, section, numbers) for section in sections]
-    framed = [frame_of(json, dressed)] if sections else []
-    for _, sealed in assemble(json, preamble, framed, listing, numbers):
+    dressed = [assembly.dress(json, section, numbers) for section in sections]
+    framed = [assembly.frame_of(json, dressed)] if sections else []
+    for _, sealed in assembly.assemble(json, preamble, framed, listing, numbers):
         seal.update(sealed)
     fixed = (document.schema_version, document.about, title)
-    if fixed != (VERSION, _about(preamble, numbers), title_of(preamble, listing, numbers)):
+    again = assembly.title_of(preamble, listing, numbers)
+    if fixed != (assembly.VERSION, _about(preamble, numbers), again):
         parser.damaged("its first fields differ from what its manifest says")
     parser.compare(parser.UNDER_SEAL, document.digest, seal.hexdigest())
     return Pack(preamble, sections, listing, numbers)
@@ -168,7 +159,7 @@ def _document(data: bytes) -> Document:
         damaged(f"it is not the JSON object of a pack: {quote(str(error))}")
 
 
-def _section(line: Line, file: ShownFile, line_numbers: bool) -> Section:
+def _section(line: assembly.Line, file: ShownFile, line_numbers: bool) -> Section:
     from sutler.formats.parser import damaged, section_of, unnumbered
 
     if (file.path, file.lines) != (line.path, line.lines or ""):

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.errors import RefusedError, UsageError
+from sutler.goals import loader
 from sutler.goals.answers import Answer, Unreadable, read_answer, read_original
 from sutler.goals.ceiling import UNIT_NAMES, Ceiling
 from sutler.goals.gather_options import Options, constraints_section, parse_input
@@ -23,16 +24,6 @@ from sutler.goals.gather_prompt import (
     question,
     room_for_files,
     within,
-)
-from sutler.goals.loader import (
-    MODEL_RULES,
-    Clean,
-    LoadOptions,
-    Marker,
-    build_context_assign_string,
-    read_include_files,
-    read_requested_files,
-    resolve,
 )
 from sutler.goals.model_command import Model
 from sutler.goals.redactions import Redactions
@@ -92,9 +83,9 @@ class Ground(Struct, frozen=True):
     rules that apply to requests of the model."""
 
     root: str
-    clean: Clean | None = None
+    clean: loader.Clean | None = None
     ceiling: Ceiling | None = None
-    rules: ScanRules = MODEL_RULES
+    rules: ScanRules = loader.MODEL_RULES
     compat: bool = False
 
 
@@ -122,7 +113,9 @@ def gather(
         raise UsageError(
             "No input provided for context-loader.", next_step="write what you want to know"
         )
-    options = replace(parsed.options, dir=resolve(ground.root, parsed.options.dir, ".") or ".")
+    options = replace(
+        parsed.options, dir=loader.resolve(ground.root, parsed.options.dir, ".") or "."
+    )
     dialogue = _Dialogue(parsed.prompt, options, ground, model, watch)
     if parsed.error:
         dialogue.notes.append(f"{parsed.error} The defaults were used.")
@@ -146,7 +139,7 @@ class _Dialogue:
         self.skipped: list[str] = []
         self.rounds: list[Round] = []
         self.notes: list[str] = []
-        self.loading = LoadOptions(
+        self.loading = loader.LoadOptions(
             dir=options.dir,
             filter=options.filter,
             max_files=options.max_files,
@@ -159,7 +152,7 @@ class _Dialogue:
         listing = list_directory(ground.root, options, ground.clean, ground.rules)
         self.parts = Parts(request, tuple(listing), constraints_section(options))
         self.reserved = room_for_files(self.parts, ground.ceiling) if ground.ceiling else self.parts
-        read_include_files(options.include, self.files, self.loading)
+        loader.read_include_files(options.include, self.files, self.loading)
         if self.files and not self._fits():
             assert ground.ceiling is not None  # noqa: S101  # only a ceiling can refuse
             size = ground.ceiling.count(self._assigned())
@@ -198,7 +191,7 @@ class _Dialogue:
         for path in paths:
             if path in self.files:
                 continue
-            read_requested_files([path], self.files, self.loading)
+            loader.read_requested_files([path], self.files, self.loading)
             ceiling = self.ground.ceiling
             if ceiling and path in self.files and not self._fits():
                 self.skipped.append(path)
@@ -206,7 +199,7 @@ class _Dialogue:
                     # The text is not sent, so its redactions must not be reported.
                     self.ground.clean.discard(self._below(path))
                 size = ceiling.count(self.files[path])
-                self.files[path] = Marker(
+                self.files[path] = loader.Marker(
                     f"[Skipped: {size:,} {UNIT_NAMES[ceiling.unit]}"
                     f" do not fit in the ceiling of {ceiling}]"
                 )
@@ -214,7 +207,7 @@ class _Dialogue:
 
     def _below(self, path: str) -> str:
         try:
-            return resolve(self.ground.root, self.options.dir, path)
+            return loader.resolve(self.ground.root, self.options.dir, path)
         except RefusedError:
             return path
 
@@ -227,7 +220,7 @@ class _Dialogue:
         return {path: text for path, text in self.files.items() if path not in self.skipped}
 
     def _assigned(self, files: Mapping[str, str] | None = None) -> str:
-        return build_context_assign_string(
+        return loader.build_context_assign_string(
             self._loaded_files() if files is None else files,
             root=self.ground.root,
             dir=self.options.dir,
@@ -266,6 +259,8 @@ class _Dialogue:
 
     def result(self) -> Gathering:
         text = self._assigned(self.files)
-        read = [path for path, content in self.files.items() if not isinstance(content, Marker)]
-        paths = tuple(resolve(self.ground.root, self.options.dir, path) for path in read)
+        read = [
+            path for path, content in self.files.items() if not isinstance(content, loader.Marker)
+        ]
+        paths = tuple(loader.resolve(self.ground.root, self.options.dir, path) for path in read)
         return Gathering(text, self.files, tuple(self.rounds), tuple(self.notes), paths)

@@ -10,7 +10,7 @@ from sutler.access.door import Door
 from sutler.access.search import Found
 from sutler.access.setup import SessionView
 from sutler.access.structure import Symbol
-from sutler.edits.version_diff import NO_CHANGE, get_diff
+from sutler.edits.versions import NO_CHANGE, get_diff
 from sutler.edits.writer import Writer
 from sutler.errors import UsageError
 from sutler.pack.why import Verdict

@@ -10,7 +10,7 @@ from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.registry import opening, refresh
 from sutler.edits.file_access import FileAccessInterface, delimited
-from sutler.edits.version_diff import get_diff
+from sutler.edits.versions import get_diff
 from sutler.errors import ConflictError, DeniedError, RefusedError, SutlerError, UsageError
 from sutler.store.records import LOCAL, REVIEW, Limits, unseal
 from sutler.tools import TOOLS, call

@@ -13,17 +13,8 @@ import msgspec
 import sutler.config as config
 from sutler.errors import UsageError
 from sutler.formats.document import Section
-from sutler.fronts.cli import options
+from sutler.fronts.cli import options, pack_words
 from sutler.fronts.cli.console import Console, asker, harmless
-from sutler.fronts.cli.pack_words import (
-    LEFT_OUT,
-    OTHER_FORMATS,
-    add_pack_options,
-    leave_receipt,
-    outputs,
-    summary,
-    without_outputs,
-)
 from sutler.pack import receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import Report
@@ -34,14 +25,14 @@ from sutler.tokens.counter import token_counter
 
 
 def configure_pack(parser: argparse.ArgumentParser) -> None:
-    add_pack_options(parser)
+    pack_words.add_pack_options(parser)
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
     _check_destination(args)
     args.header, args.instructions = own_texts(args)
     wanted = args.format
-    if wanted in OTHER_FORMATS:
+    if wanted in pack_words.OTHER_FORMATS:
         args.format = None  # a rendered pack has no such form, so it is no setting either
     args.assign = wanted == "assign"
     if args.watch:
@@ -54,7 +45,7 @@ def _watched(args: argparse.Namespace, console: Console, wanted: str | None) -> 
 
     check_watch(args)
     project, _ = open_project(args)
-    project = project.writing_to(*outputs(args.output, args.split))
+    project = project.writing_to(*pack_words.outputs(args.output, args.split))
     return watch(project, lambda: _pack_once(args, console, wanted), console)
 
 
@@ -78,7 +69,7 @@ def run_rendered(
     reason: str = "asked for",
 ) -> int:
     """A rendered pack, in one of `FORMATS`, which `unpack` reads."""
-    project = without_outputs(args, project)
+    project = pack_words.without_outputs(args, project)
     wants_tokens = args.counter is not None or not console.quiet or args.json or bool(args.report)
     packing = project.pack(
         goal=goal,
@@ -103,7 +94,7 @@ def run_rendered(
         destination=destination,
         redacted=project.settings.flag("redact"),
     )
-    receipt = leave_receipt(project, receipt, args.receipt, console)
+    receipt = pack_words.leave_receipt(project, receipt, args.receipt, console)
     if args.report:
         from sutler.fronts.cli.report import write_report
 
@@ -113,7 +104,11 @@ def run_rendered(
         console.answer_json({"report": spelled(report), "destination": destination})
     if not console.quiet:
         form = _form(args)
-        console.note_painted(summary(report, destination, console, () if goal else LEFT_OUT, form))
+        console.note_painted(
+            pack_words.summary(
+                report, destination, console, () if goal else pack_words.LEFT_OUT, form
+            )
+        )
     return 0
 
 

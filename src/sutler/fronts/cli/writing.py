@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from sutler.edits.version_diff import NO_CHANGE, get_diff
-from sutler.edits.versions import Shown
+from sutler.edits.versions import NO_CHANGE, Shown, get_diff
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, UsageError
 from sutler.fronts.cli.console import Console, read_bytes

@@ -13,16 +13,7 @@ from sutler.formats import section_text, shape
 from sutler.formats.assembly import labels
 from sutler.formats.document import Format, Pack
 from sutler.pack.diff import AnyPack, diff_packs, level_of
-from sutler.pack.page.view import (
-    Against,
-    ChangeKind,
-    ChangeRow,
-    Detail,
-    FileRow,
-    LeftRow,
-    Measure,
-    Why,
-)
+from sutler.pack.page import view
 from sutler.paths import RelPath, Span, quote, unquote, wire_path
 from sutler.scan.classify import facts_of
 from sutler.secrets.hidden import visible
@@ -52,7 +43,7 @@ _LINKS = (
     "it changes together",
     "it resembles",
 )
-_BY_CATEGORY: Mapping[str, Why] = {
+_BY_CATEGORY: Mapping[str, view.Why] = {
     "documentation": "documentation",
     "config": "config",
     "build": "config",
@@ -62,7 +53,7 @@ _BY_CATEGORY: Mapping[str, Why] = {
 }
 
 
-def why_of(reason: str, path: str) -> Why:
+def why_of(reason: str, path: str) -> view.Why:
     """The class of a reason: what the user or the task asked for first, then what the file is."""
     first, _, rest = reason.partition("; ")
     if first in (
@@ -97,7 +88,7 @@ def plain(text: str) -> str:
 
 def detail_of(
     path: str, text: str, outline: Outline, spans: Sequence[Span] = (), words: Sequence[str] = ()
-) -> Detail:
+) -> view.Detail:
     """The outline, the first lines and the lines with one of `words` of a text that was redacted
     already. `spans` are the lines of the file that a cut text shows."""
     structure = outline(path, text)
@@ -109,7 +100,7 @@ def detail_of(
         (numbers[number - 1] or number, level, plain(line)[:LINE])
         for number, level, line in structure[:OUTLINE_LINES]
     )
-    return Detail(
+    return view.Detail(
         rows, excerpt_of(text), len(lines), _over(structure), _matches(lines, numbers, words)
     )
 
@@ -170,7 +161,7 @@ class Part(Struct, frozen=True):
     language: str = ""
 
 
-Details = Callable[[Part], Detail | None]
+Details = Callable[[Part], view.Detail | None]
 """What a click shall show of a file; None when the page holds enough of such already."""
 
 
@@ -232,7 +223,7 @@ def _text_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def rows_of(parts: Iterable[Part], tokens: Counter | None, detail: Details) -> list[FileRow]:
+def rows_of(parts: Iterable[Part], tokens: Counter | None, detail: Details) -> list[view.FileRow]:
     """Rows with their costs: tokens where they are counted, then bytes."""
     rows = []
     for part in parts:
@@ -241,8 +232,8 @@ def rows_of(parts: Iterable[Part], tokens: Counter | None, detail: Details) -> l
     return rows
 
 
-def _row(part: Part, costs: tuple[int, ...], detail: Detail | None) -> FileRow:
-    return FileRow(
+def _row(part: Part, costs: tuple[int, ...], detail: view.Detail | None) -> view.FileRow:
+    return view.FileRow(
         path=quote(part.path),
         costs=costs,
         level=part.level,
@@ -256,30 +247,32 @@ def _row(part: Part, costs: tuple[int, ...], detail: Detail | None) -> FileRow:
     )
 
 
-def measures_of(rows: Sequence[FileRow], totals: Sequence[tuple[str, int]]) -> tuple[Measure, ...]:
+def measures_of(
+    rows: Sequence[view.FileRow], totals: Sequence[tuple[str, int]]
+) -> tuple[view.Measure, ...]:
     """The measures with what is left for the frame: opening, goal, tree, names, manifest."""
     sums = [sum(row.costs[at] for row in rows) for at in range(len(totals))]
     return tuple(
-        Measure(name, total, total - spent)
+        view.Measure(name, total, total - spent)
         for (name, total), spent in zip(totals, sums, strict=True)
     )
 
 
-def left_of(pack: AnyPack) -> tuple[list[LeftRow], int]:
+def left_of(pack: AnyPack) -> tuple[list[view.LeftRow], int]:
     """What a pack itself says about files that it does not show, and how many it does not even
     name."""
     if isinstance(pack, Pack):
         rule = "the pack names it and does not show it"
         return [
-            LeftRow(quote(path), "listed", rule) for path in pack.listing.paths
+            view.LeftRow(quote(path), "listed", rule) for path in pack.listing.paths
         ], pack.listing.unnamed
     if isinstance(pack, ContextPack):
         return [
-            LeftRow(plain(line), "not shown", "task") for line in pack.not_shown
+            view.LeftRow(plain(line), "not shown", "task") for line in pack.not_shown
         ], pack.not_shown_more
     shown_paths = {part.path for part in parts_of(pack, "json")}
     rows = [
-        LeftRow(
+        view.LeftRow(
             quote(unquote(row.path)),
             _text_or_empty(row.exclusion_reason) or "listed",
             "the pack's file index",
@@ -290,7 +283,7 @@ def left_of(pack: AnyPack) -> tuple[list[LeftRow], int]:
     return rows, 0
 
 
-_GROUPS: tuple[tuple[ChangeKind, str], ...] = (
+_GROUPS: tuple[tuple[view.ChangeKind, str], ...] = (
     ("entered", "entered"),
     ("left", "left"),
     ("level", "level_changed"),
@@ -299,19 +292,23 @@ _GROUPS: tuple[tuple[ChangeKind, str], ...] = (
 
 
 def against(
-    before: AnyPack, after: AnyPack, old: Sequence[FileRow], new: Sequence[FileRow], pack_id: str
-) -> Against:
+    before: AnyPack,
+    after: AnyPack,
+    old: Sequence[view.FileRow],
+    new: Sequence[view.FileRow],
+    pack_id: str,
+) -> view.Against:
     """What differs from `before` to `after`, with what each side paid in the first measure."""
     was = {row.path: row.costs[0] for row in old}
     now = {row.path: row.costs[0] for row in new}
     difference = diff_packs(before, after)
-    rows: list[ChangeRow] = []
+    rows: list[view.ChangeRow] = []
     for kind, group in _GROUPS:
         changes: tuple[PackChange, ...] = getattr(difference, group)
         for change in changes:
             path = quote(unquote(change.path) if re.match('"', change.path) else change.path)
             paid = was.get(path, 0), now.get(path, 0)
             rows.append(
-                ChangeRow(path, kind, plain(change.why), change.before, change.after, *paid)
+                view.ChangeRow(path, kind, plain(change.why), change.before, change.after, *paid)
             )
-    return Against(pack_id, sum(was.values()), len(old), tuple(rows))
+    return view.Against(pack_id, sum(was.values()), len(old), tuple(rows))
