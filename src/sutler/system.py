@@ -93,7 +93,7 @@ def may_fork() -> bool:
         return False
     try:
         return len(os.listdir("/proc/self/task")) == 1
-    except OSError:
+    except OSError:  # no /proc, as in some sandboxes: whether other threads run is unknown
         return False
 
 
@@ -120,7 +120,7 @@ def try_lock(fd: int, path: str) -> bool:
 
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except BlockingIOError:  # flock says so where the lock is held
             return False
         return True
     return _hold_by_file(f"{path}.held")
@@ -233,11 +233,11 @@ def has_openat2() -> bool:
         return False
     try:
         here = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
+    except OSError:  # a sandbox without a readable root: nothing is gained by openat2 there
         return False
     try:
         os.close(open_beneath(here, ".", os.O_PATH | os.O_CLOEXEC))
-    except OSError:
+    except OSError:  # an older kernel, or a seccomp filter that refuses the call
         return False
     finally:
         os.close(here)

@@ -68,8 +68,9 @@ def _mark(path: str) -> object:
     try:
         state = fs.stat(path)
     except OSError as error:
+        # That a file is absent is a state too, and a reason to read again when it changes.
         return error.errno
-    except ValueError:
+    except ValueError:  # a NUL in a configured path names no file
         return None
     whole_seconds = not state.st_ctime_ns % 1_000_000_000
     age = time.time_ns() - state.st_ctime_ns
@@ -166,7 +167,7 @@ class Admission:
 def _state(root: Root, path: RelPath) -> os.stat_result | None:
     try:
         fd = root.open(path, fs.O_PATH | fs.O_NOFOLLOW | fs.O_CLOEXEC)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # what cannot be looked at is judged by its name
         return None
     try:
         return fs.fstat(fd)
@@ -252,7 +253,7 @@ def _is_directory(fd: int, name: str) -> bool:
         return False
     try:
         return stat.S_ISDIR(fs.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # a name that no file system takes is no folder
         return False
 
 
@@ -261,7 +262,7 @@ def _step(fd: int, name: str) -> int:
         return fd
     try:
         return fs.open(name, DIRECTORY, dir_fd=fd)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # the rules read so far go on deciding
         return -1
     finally:
         fs.close(fd)

@@ -122,7 +122,7 @@ class Ledger:
             with open(self._path, "rb") as file:
                 # what follows the last line end was torn by a power cut
                 lines = file.read().split(b"\n")[:-1]
-        except FileNotFoundError:
+        except FileNotFoundError:  # a project has none before its first 128 rows
             return []
         checkpoints: list[Checkpoint] = []
         for number, line in enumerate(lines, 1):
@@ -163,7 +163,7 @@ class Ledger:
         holds."""
         try:
             fd = fs.open(self._path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
-        except FileNotFoundError:
+        except FileNotFoundError:  # no head was signed yet
             return None
         try:
             size = fs.fstat(fd).st_size

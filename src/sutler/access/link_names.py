@@ -52,7 +52,7 @@ class LinkNames:
         try:
             fd = self._root.open(RelPath(name), _PATH)
         except (OSError, ValueError):
-            return False
+            return False  # renamed, removed or behind a link since: the table no longer holds
         try:
             return os.path.samestat(fs.fstat(fd), state)
         finally:

@@ -181,7 +181,7 @@ class Pages:
         """The digest of a file as it is now; empty when it cannot be read."""
         try:
             fd = self._open(path)
-        except SutlerError:
+        except SutlerError:  # absent, or a path that leads outside: no version is equal to it
             return ""
         try:
             state = fs.fstat(fd)

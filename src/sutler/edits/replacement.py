@@ -207,7 +207,7 @@ class Replacement:
         try:
             state = fs.stat(self._name, dir_fd=self._fd, follow_symlinks=False)
             return mark_of(state.st_ino, state.st_ctime_ns) == self._before.mark
-        except FileNotFoundError:
+        except FileNotFoundError:  # removed by another program meanwhile
             return False
 
     def _exchange(self) -> None:
@@ -272,7 +272,7 @@ class Replacement:
             try:
                 fs.unlink(self._temporary, dir_fd=self._fd)
                 return
-            except FileNotFoundError:
+            except FileNotFoundError:  # swept by another writer first
                 return
             except OSError:
                 self._root.swept.setdefault(dirname(self.path), set()).add(prefix_of(self._name))
@@ -334,7 +334,7 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
     folder, prefix, left = dirname(path), prefix_of(path.rpartition("/")[2]), list[bytes]()
     try:
         fd = open_directory(root, folder)
-    except OSError:
+    except OSError:  # no folder, so nothing was left in it
         return ()
     root.swept.get(folder, set()).discard(prefix)
     try:
@@ -364,7 +364,7 @@ def littered(root: Root, path: RelPath) -> bool:
 def _litter(root: Root, directory: str) -> set[str]:
     try:
         fd = open_directory(root, directory)
-    except OSError:
+    except OSError:  # no folder, so nothing was left in it
         return set()
     try:
         return {name[:_PREFIX] for name in fs.listdir(fd) if name.endswith(TEMPORARY)}

@@ -70,7 +70,7 @@ def _bytes_of(text: str, digest: str) -> bytes | None:
     for encoding in ENCODINGS:
         try:
             data = encode(text, encoding)
-        except UnicodeError:
+        except UnicodeError:  # the text holds a character that this encoding lacks
             continue
         if sha256(data).hexdigest() == digest:
             return data

@@ -102,7 +102,7 @@ def _index(paths: Iterable[str]) -> bytes:
 def _plain(path: str) -> bool:
     try:
         parts = parse_relpath(path).split("/")
-    except SutlerError:
+    except SutlerError:  # a name that no dataset can hold
         return False
     # A crafted tree can hold `.git` or `.GIT`, which git itself never checks out.
     return ".git" not in (part.lower() for part in parts)

@@ -111,7 +111,7 @@ def render(
     while True:
         try:
             run = next(pieces)
-        except StopIteration as stop:
+        except StopIteration as stop:  # a generator's return value arrives this way
             return str(stop.value)
         yield b"".join(run).decode()
 

@@ -154,7 +154,7 @@ def _without_paths(text: str, environ: Mapping[str, str]) -> str:
 def _current_folder() -> str:
     try:
         return os.getcwd()
-    except OSError:
+    except OSError:  # it may be what failed
         return ""
 
 

@@ -208,7 +208,7 @@ class _Dialogue:
     def _below(self, path: str) -> str:
         try:
             return loader.resolve(self.ground.root, self.options.dir, path)
-        except RefusedError:
+        except RefusedError:  # the model hears about it when the path is read
             return path
 
     def _fits(self) -> bool:

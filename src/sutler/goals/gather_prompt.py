@@ -69,12 +69,12 @@ def _scanned(
 def _entries(base: Root, path: str) -> list[tuple[str, int]]:
     try:
         fd = base.open(RelPath(path), DIRECTORY)
-    except OSError:
+    except OSError:  # a folder that vanished or closed since has nothing to offer
         return []
     try:
         with fs.scandir(fd) as listing:
             rows = [(entry.name, entry.stat(follow_symlinks=False).st_mode) for entry in listing]
-    except OSError:
+    except OSError:  # a folder that vanished or closed since has nothing to offer
         return []
     finally:
         fs.close(fd)

@@ -174,6 +174,6 @@ def _feed(
 def _await(child: subprocess.Popen[bytes], deadline: float) -> Literal["", "time"]:
     try:
         child.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired:  # the caller ends it, with all of its group
         return "time"
     return ""

@@ -52,7 +52,7 @@ class TrustStore:
         try:
             with open(self.path, encoding="utf-8") as stream:
                 table = json.load(stream)
-        except FileNotFoundError:
+        except FileNotFoundError:  # nothing was trusted yet
             return {}
         except (OSError, ValueError) as error:
             raise UsageError(

@@ -194,7 +194,7 @@ def reader_of(grammar: Grammar, micros: int = TIMEOUT_MICROS) -> tuple[Parser, Q
 
     try:
         source = importlib.import_module(grammar.package)
-    except ImportError:
+    except ImportError:  # wheels of some grammars are missing on some platforms
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)

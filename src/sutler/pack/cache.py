@@ -309,7 +309,7 @@ def decoded(data: bytes | None, kind: type[T]) -> T | None:
     try:
         return msgspec.msgpack.decode(memoryview(data)[_CHECK:], type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+        return None  # damaged or of another version: made again
 
 
 def kept_for_tree(

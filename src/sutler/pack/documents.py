@@ -346,4 +346,4 @@ def _moment(seconds: str) -> str:
             .replace("+00:00", "Z")
         )
     except (ValueError, OverflowError, OSError):
-        return ""
+        return ""  # some file systems stamp files with years that no calendar has

@@ -95,7 +95,7 @@ def _below(root: Root, folder: str) -> Iterator[tuple[str, int]]:
         here = todo.pop()
         try:
             fd = root.open_by_steps(here, DIRECTORY)
-        except OSError:
+        except OSError:  # closed to us: only what can be listed is counted
             continue
         try:
             with os.scandir(fd) as listing:
@@ -106,7 +106,7 @@ def _below(root: Root, folder: str) -> Iterator[tuple[str, int]]:
                 elif entry.is_file(follow_symlinks=False) and seen < COUNT_LIMIT:
                     seen += 1
                     yield f"{here}/{entry.name}", entry.stat(follow_symlinks=False).st_size
-        except OSError:
+        except OSError:  # vanished meanwhile
             continue
         finally:
             os.close(fd)

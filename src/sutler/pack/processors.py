@@ -74,7 +74,7 @@ def _version(word: str) -> tuple[int, ...]:
     """What changes when the program or script that a word names is replaced."""
     try:
         state = os.stat(shutil.which(word) or word)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # the run itself says that it is missing
         return ()
     return state.st_ino, state.st_size, state.st_mtime_ns
 

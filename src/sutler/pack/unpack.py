@@ -113,7 +113,7 @@ def _exists(root: int, path: str) -> bool:
                 step = fs.open(parent, _DIRECTORY, dir_fd=fd)
             except FileNotFoundError:
                 return False
-            except OSError:
+            except OSError:  # a file or a link stands where a folder should be
                 return True
             if opened:
                 fs.close(fd)

@@ -182,5 +182,5 @@ def _alone(path: str, text: str) -> bytes:
     try:
         with ProcessPoolExecutor(1) as pool:
             return pool.submit(extract_batch, [(path, text)]).result()[0]
-    except BrokenProcessPool:
+    except BrokenProcessPool:  # a parser crashed on it: this file is indexed by its words alone
         return _encode(replace(extract("unparsed.txt", text), status="failed"))

@@ -35,7 +35,7 @@ def new_address(url: str) -> str:
         target = answer.headers.get("Location", "") if 300 <= answer.code < 400 else ""
         answer.close()
     except (OSError, HTTPException, ValueError):
-        return ""
+        return ""  # no answer: git gives the message that people know
     else:
         return ""
     target = urljoin(question, target)

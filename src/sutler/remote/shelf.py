@@ -64,7 +64,7 @@ def shelved(environ: Mapping[str, str]) -> list[Shelved]:
                 for entry in listing
                 if entry.is_dir(follow_symlinks=False)
             ]
-    except OSError:
+    except OSError:  # nothing was fetched yet
         return []
     return sorted(rows, key=lambda row: (row.used, row.name))
 

@@ -142,7 +142,7 @@ def _is_here(host: str) -> bool:
         return True
     try:
         return ip_address(host).is_loopback
-    except ValueError:
+    except ValueError:  # a name and no address; it may lead anywhere
         return False
 
 

@@ -132,7 +132,7 @@ def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
     for path in paths:
         try:
             yield path.decode()
-        except UnicodeDecodeError:
+        except UnicodeDecodeError:  # no task could name it
             continue
 
 

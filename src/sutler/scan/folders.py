@@ -121,7 +121,7 @@ def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
             return above
         fs.close(above)
         above = fs.dup(root)
-    except OSError:
+    except OSError:  # no descriptor is left, or the tree is gone
         return -1
     try:
         for name in names:
@@ -202,7 +202,7 @@ def _next(levels: list[tuple[int, list[str]]]) -> int:
     while folders:
         try:
             return fs.open(folders.pop(), DIRECTORY, dir_fd=fd)
-        except OSError:
+        except OSError:  # closed to us or gone: the count is of what can be listed
             continue
     levels.pop()
     fs.close(fd)
@@ -233,7 +233,7 @@ def mounts_below(folder: str) -> frozenset[str]:
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
             places = [line.split(" ", 5)[4] for line in stream]
-    except (OSError, IndexError):
+    except (OSError, IndexError):  # no /proc: device numbers alone tell file systems apart
         return frozenset()
     start = canonical(folder).rstrip("/") + "/"
     plain = (re.sub(_OCTAL, _byte, place) if "\\" in place else place for place in places)
@@ -324,7 +324,7 @@ class Findings:
         count, more = 0, False
         try:
             below = fs.open(name, DIRECTORY, dir_fd=fd)
-        except OSError:
+        except OSError:  # it cannot be listed, so nothing below it is counted
             pass
         else:
             count, more = count_below(below)

@@ -76,7 +76,7 @@ def read_plain(path: str, limit: int = _SMALL, *, follow: bool = False) -> bytes
     flags = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_CLOEXEC | (0 if follow else fs.O_NOFOLLOW)
     try:
         fd = fs.open(path, flags)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # a NUL in a configured path names no file
         return None
     try:
         state = fs.fstat(fd)
@@ -105,7 +105,7 @@ def find_repository(folder: str) -> Repository | None:
         try:
             if parent == here or os.path.samefile(parent, here):
                 return None
-        except OSError:
+        except OSError:  # a closed folder above ends the search
             return None
         here = parent
     return None
@@ -117,7 +117,7 @@ def repository_at(top: str) -> Repository | None:
     git = os.path.join(top, ".git")
     try:
         mode = fs.stat(git).st_mode
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # no `.git` here, as in nearly every folder
         return None
     if stat.S_ISREG(mode):
         text = read_plain(git, follow=True)
@@ -146,7 +146,7 @@ def _is_git_directory(git: str) -> bool:
             good = fs.readlink(head).startswith("refs/")
         else:
             good = re.match(_HEAD, read_plain(head) or b"") is not None
-    except OSError:
+    except OSError:  # what cannot be read is no repository for git either
         return False
     common = _common(git)
     return good and all(

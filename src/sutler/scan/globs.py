@@ -268,7 +268,7 @@ def _union(bodies: Iterable[str]) -> str:
     for body in bodies:
         try:
             regexes.append(covering(_open_ended(body), directory=False))
-        except MalformedError:
+        except MalformedError:  # a malformed pattern of git matches nothing
             continue
     return "|".join(f"(?:{regex})" for regex in dict.fromkeys(regexes))
 

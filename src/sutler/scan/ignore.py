@@ -165,7 +165,7 @@ def _other_spellings(line: str) -> list[str]:
 
     try:
         text = line.encode("latin-1").decode()
-    except UnicodeDecodeError:
+    except UnicodeDecodeError:  # a name in another encoding has one spelling
         return []
     forms = {normalize("NFC", text), normalize("NFD", text)} - {text}
     return sorted(form.encode().decode("latin-1") for form in forms)
@@ -237,7 +237,7 @@ def _read(fd: int, name: str, shown: str) -> bytes | Problem:
 def _is_folder(fd: int, name: str) -> bool:
     try:
         return stat.S_ISDIR(fs.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
-    except OSError:
+    except OSError:  # what cannot be looked at is no folder
         return False
 
 

@@ -289,12 +289,12 @@ class Judge:
     def _from_parent(self, node: Node, folder: str, shown: str, fold: bool) -> Node:
         try:
             fd = fs.open(folder, DIRECTORY)
-        except OSError:
+        except OSError:  # git does not read rules of a folder that is closed either
             return node
         try:
             present = IGNORE_NAMES.intersection(fs.listdir(fd))
             return self.files_in(node, fd, frozenset(present), shown, fold)
-        except OSError:
+        except OSError:  # git does not read rules of a folder that is closed either
             return node
         finally:
             fs.close(fd)

@@ -83,7 +83,7 @@ def _require_project(root: str) -> None:
         return
     try:
         names = sorted(os.listdir(root))
-    except OSError:
+    except OSError:  # the scan itself says what is wrong
         return
     if ".git" in names or not MANIFESTS.isdisjoint(name.lower() for name in names):
         return
@@ -185,7 +185,7 @@ def config_paths(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
 def _is_filesystem_root(folder: str) -> bool:
     try:
         return os.path.samefile(folder, os.path.join(folder, ".."))
-    except OSError:
+    except OSError:  # what cannot be looked at must not be packed by mistake
         return True
 
 

@@ -109,7 +109,7 @@ def _unmarked_utf16(data: bytes) -> Decoded | None:
         return None
     try:
         text = data.decode(codec)
-    except UnicodeDecodeError:
+    except UnicodeDecodeError:  # letters by chance: it is no UTF-16
         return None
     if any(ord(char) < 32 and char not in "\t\n\r\f\b\x1b" for char in set(text)):
         return None

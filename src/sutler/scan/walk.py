@@ -84,9 +84,9 @@ def names_by_inode(root: Root, inodes: frozenset[int] | None = None) -> dict[int
         folder = todo.pop()
         try:
             fd = root.open(RelPath(folder), DIRECTORY)
-        except FileNotFoundError:
+        except FileNotFoundError:  # removed since its parent was listed
             continue
-        except OSError:
+        except OSError:  # a name in it may be one that must stay out
             return None
         try:
             if fs.fstat(fd).st_dev != device:
@@ -99,7 +99,7 @@ def names_by_inode(root: Root, inodes: frozenset[int] | None = None) -> dict[int
                         todo.append(path)
                     elif inodes is None or entry.inode() in inodes:
                         names.setdefault(entry.inode(), []).append(path)
-        except OSError:
+        except OSError:  # a name in it may be one that must stay out
             return None
         finally:
             fs.close(fd)

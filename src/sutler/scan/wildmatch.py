@@ -253,7 +253,7 @@ def translate(pattern: str, fold: bool = False) -> str:
     """A byte-view pattern as a regex source, to be matched from the start of a byte-view name."""
     try:
         return _body(_tokens(pattern, fold), _WHOLE, "*")
-    except MalformedError:
+    except MalformedError:  # git lets a malformed pattern match nothing
         return _NEVER
 
 

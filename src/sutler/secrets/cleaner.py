@@ -124,7 +124,7 @@ def _processor() -> str:
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
             return next((line for line in stream if line.startswith(("flags", "Features"))), "")
-    except OSError:
+    except OSError:  # not Linux
         return os.uname().machine
 
 

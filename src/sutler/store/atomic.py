@@ -84,7 +84,7 @@ def _mode_of(fd: int, directory: str, name: str) -> tuple[int | None, bool]:
         state = fs.stat(name, dir_fd=fd, follow_symlinks=False)
         if stat.S_ISREG(state.st_mode):
             return stat.S_IMODE(state.st_mode), True
-    except FileNotFoundError:
+    except FileNotFoundError:  # a new file: its mode comes from the umask
         pass
     mask = os.umask(0o077)
     os.umask(mask)

@@ -169,7 +169,7 @@ def sight_of(name: str, environ: Mapping[str, str]) -> Sight | None:
     try:
         folder = cache_home(environ)
         state = os.lstat(os.path.join(folder, name))
-    except (OSError, SutlerError):
+    except (OSError, SutlerError):  # evicted by another run meanwhile
         return None
     if S_ISREG(state.st_mode):
         return Sight(folder, state.st_ino, state.st_size, state.st_mtime_ns)
@@ -208,7 +208,7 @@ def cache_files(environ: Mapping[str, str]) -> list[Cached]:
                 if kind in KINDS and entry.is_file(follow_symlinks=False):
                     state = entry.stat(follow_symlinks=False)
                     files.append(Cached(kind, entry.name, state.st_size, state.st_mtime))
-    except OSError:
+    except OSError:  # there is no cache yet
         return []
     return sorted(files, key=lambda file: file.name)
 
@@ -219,7 +219,7 @@ def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
     for name in names:
         try:
             fs.unlink(os.path.join(folder, name))
-        except OSError:
+        except OSError:  # another run was first
             continue
 
 

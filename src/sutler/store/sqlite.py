@@ -265,7 +265,7 @@ class SqliteDatabase:
         try:
             if fs.stat(f"{self._path}-wal").st_size > _LONG_LOG:
                 self._connection.config(self._keep_log, 0)
-        except (OSError, self._failed):
+        except (OSError, self._failed):  # the next connection moves it
             return
 
 
@@ -329,7 +329,7 @@ def kind_of(path: str, mounts: str = _MOUNTS) -> str:
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().splitlines()
-    except OSError:
+    except OSError:  # no /proc: what the disk is stays unknown, and nothing is refused
         return ""
     real, best, kind = os.path.realpath(path), -1, ""
     for line in lines:

@@ -92,7 +92,7 @@ def refuse_inside(state: str, root: str) -> None:
     device and inode, because a name can be a link."""
     try:
         tree = fs.stat(root)
-    except OSError:
+    except OSError:  # a root that cannot be looked at holds nothing of ours
         return
     at = os.path.abspath(state)
     while True:
@@ -195,7 +195,7 @@ def _waiting(folder: str) -> list[str]:
     paths: list[str] = []
     try:
         names = sorted(fs.listdir(folder))
-    except FileNotFoundError:
+    except FileNotFoundError:  # no pack was made yet
         return []
     for name in names:
         path = os.path.join(folder, name)

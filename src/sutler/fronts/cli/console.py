@@ -57,7 +57,7 @@ def terminal_width(stream: TextIO | None, otherwise: int) -> int:
         return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80 if stream else otherwise
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # no terminal, or a stream that a test put in its place
         return otherwise
 
 

@@ -72,7 +72,7 @@ def _unforeseen(error: OSError | MemoryError) -> SutlerError:
         )
     try:
         os.getcwd()
-    except OSError:
+    except OSError:  # the folder was removed under the command
         return SutlerError("the current folder is gone", next_step="change to a folder that exists")
     from sutler.paths import quote
 

@@ -106,7 +106,7 @@ def can_ask() -> bool:
         return False
     try:
         fs.close(fs.open("/dev/tty", fs.O_RDWR | fs.O_NOCTTY))
-    except OSError:
+    except OSError:  # a service or a container has no terminal
         return False
     return True
 

@@ -363,7 +363,7 @@ def _behind_stdout() -> list[str]:
     try:
         name = os.readlink("/proc/self/fd/1")
         return [name] if os.path.isfile(name) else []
-    except OSError:
+    except OSError:  # a pipe or a closed stream has no name
         return []
 
 

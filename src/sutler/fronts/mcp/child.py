@@ -97,14 +97,14 @@ class Child:
 def _signal(send: Callable[[int, int], None], pid: int, number: int) -> None:
     try:
         send(pid, number)
-    except ProcessLookupError:
+    except ProcessLookupError:  # it ended between the look and the signal
         return
 
 
 def _ended(pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:
+    except ChildProcessError:  # another thread has waited for it
         return True
 
 
@@ -140,7 +140,7 @@ def _serve(work: Callable[[Progress], object], into: int) -> NoReturn:
     except SutlerError as error:
         texts = type(error).__name__, error.what, error.rule, error.next_step
         _put(into, Frame("error", error=texts))
-    except CancelledError:
+    except CancelledError:  # the parent wants no answer any more
         pass
     except Exception as fault:  # the server reports it as one of its own
         _put(into, Frame("error", error=(type(fault).__name__, "", "", "")))
@@ -158,7 +158,7 @@ def _close_channels(own: int) -> None:
     for fd in range(3, 1_024):
         try:
             mode = os.fstat(fd).st_mode
-        except OSError:
+        except OSError:  # most numbers are not open
             continue
         if fd != own and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
             os.close(fd)

@@ -86,7 +86,7 @@ class Exchange:
         while not self.over():
             try:
                 return box.get(timeout=POLL)
-            except queue.Empty:
+            except queue.Empty:  # look whether the call was cancelled, then wait on
                 continue
         return None
 

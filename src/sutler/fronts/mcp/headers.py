@@ -96,5 +96,5 @@ def _plain(value: str) -> str | None:
         return value
     try:
         return base64.b64decode(wrapped[1], validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except (binascii.Error, UnicodeDecodeError):  # then it equals no name, and the call is refused
         return None

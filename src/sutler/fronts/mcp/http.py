@@ -165,9 +165,9 @@ class HttpServer:
         while True:
             try:
                 connection, _ = self._listener.accept()
-            except TimeoutError:
+            except TimeoutError:  # see above: now and then without a client
                 continue
-            except OSError:
+            except OSError:  # closed by the thread that ends the server
                 return
             if not self._room.acquire(blocking=False):
                 connection.close()

@@ -110,7 +110,7 @@ class Talk:
             return False
         try:
             return not self._connection.recv(1, socket.MSG_PEEK)
-        except OSError:
+        except OSError:  # reset: the answer has no reader
             return True
 
     def linger(self) -> None:

@@ -119,7 +119,7 @@ def _text(path: str) -> str | None:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             return file.read()
-    except FileNotFoundError:
+    except FileNotFoundError:  # the client has no configuration yet
         return None
     except (OSError, UnicodeDecodeError) as fault:
         raise _odd(path, f"it cannot be read ({type(fault).__name__})") from None

@@ -70,7 +70,7 @@ class Oidc:
                 leeway=_LEEWAY,
                 options={"require": ["exp", "iss", "aud"]},
             )
-        except (jwt.PyJWTError, ValueError):
+        except (jwt.PyJWTError, ValueError):  # why is not said to a stranger
             return None
         person, words = claims.get(self._issuer.claim), str(claims.get("scope", "")).split()
         if not isinstance(person, str) or not person:
@@ -94,7 +94,7 @@ class Oidc:
             # Keys for encryption, or of a kind that this library lacks, sign no token of ours.
             try:
                 keys[str(entry.get("kid", ""))] = jwt.PyJWK(entry).key
-            except jwt.PyJWTError:
+            except jwt.PyJWTError:  # keys of kinds that this library lacks do not spoil the others
                 continue
         return keys
 

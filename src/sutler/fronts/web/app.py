@@ -89,6 +89,7 @@ def _guarded(handler: Handler) -> Handler:
         except _TooLargeError:
             return _json({"error": {"what": f"a request holds at most {LARGEST:,} bytes"}}, 413)
         except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+            # The page never sends it; a script may.
             return _json({"error": {"what": f"the request cannot be read: {wrong}"[:300]}}, 400)
         except SutlerError as error:
             status = 409 if isinstance(error, ConflictError) else _STATUS.get(error.exit_code, 500)
