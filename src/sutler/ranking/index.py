@@ -28,7 +28,7 @@ from sutler.paths import basename
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Role
 
-INDEX_VERSION = 5
+INDEX_VERSION = 6
 SEGMENT_WORDS = 4_000_000
 """Entries of a segment, about: the words of a segment are in memory while it is made."""
 MOST_LATE = 8
@@ -95,18 +95,28 @@ _GENERATED = re.compile(
     r"|\b(?:auto-?|automatically )generated (?:by|from|file|code)\b[^\n]{0,80}"
     r"\bdo not (?:edit|modify)\b"
 )
+_BANNER = re.compile(
+    r"(?i)(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}(?:[/*#;%-]|\"//)[^\w\n]{0,11}"
+    r"(?:this file (?:is|was) )?(?:an? )?(?:(?:auto-?|automatically )?generated (?:by|from|with)\b"
+    r"|(?:auto-?|automatically )generated\b|amalgamation of\b|bison parser, made by\b)"
+)
+"""A comment at the top that says of the whole file how it was made."""
+_MANUAL = re.compile(r"(?:[^\n]{0,200}\n){0,30}?\.(?:TH|Dd) \S")
 _VENDORED = re.compile(r"\s{0,9}/\*!\s{0,9}(?:\*\s{0,9})?[\w.-]{1,40} v?\d{1,4}\.\d")
 
 
 def role_of(path: str, text: str) -> Role:
     """A file's part in the project, by its path, and where that says source, by its text: generated
-    by a banner or minified, vendored by the banner of a released library."""
+    by a banner, amalgamated or minified, vendored by the banner of a released library, or a page of
+    a manual."""
     role = facts_of(path).role
     if role != "source":
         return role
     head = text[:_HEAD]
-    if _GENERATED.search(head):
+    if _GENERATED.search(head) or _BANNER.match(head):
         return "generated"
+    if _MANUAL.match(head):
+        return "doc"
     if len(text) > _LONG_TEXT and len(text) > _LONG_LINES * (text.count("\n") + 1):
         return "generated"
     return "vendor" if _VENDORED.match(head) else role
