@@ -20,7 +20,7 @@ def command() -> NoReturn:
                 stream.flush()
     except OSError:
         code = code or 1
-    os._exit(code)
+    os._exit(code)  # flushed above; what is left are the interpreter's own tables
 
 
 def main() -> int:

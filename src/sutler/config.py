@@ -99,7 +99,7 @@ def parse_size(text: str, what: str) -> int:
             next_step="give a number such as 60000, 500k or 2MiB; 0 means no limit",
         )
     digits = re.sub("[_,]", "", match[1])
-    if len(digits) > 18:
+    if len(digits) > 18:  # int() of a long text takes quadratic time
         raise UsageError(
             f"{what}: a number of {len(digits):,} digits", next_step="give a smaller one"
         )

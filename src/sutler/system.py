@@ -167,7 +167,7 @@ def _is_held(holder: str) -> bool:
 # system calls that the os module lacks
 
 
-@cache
+@cache  # loading it takes longer than most calls
 def _libc() -> Any:
     import ctypes  # only where single opens are confined or names exchanged
 

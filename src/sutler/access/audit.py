@@ -130,6 +130,7 @@ class Ledger:
                 checkpoint = msgspec.json.decode(line, type=Checkpoint)
             except msgspec.DecodeError:
                 raise _BrokenError(0, f"checkpoint {number} cannot be read") from None
+            # In constant time, as with every secret.
             if not hmac.compare_digest(checkpoint.mac, self._mac(checkpoint)):
                 raise _BrokenError(
                     checkpoint.seq, f"checkpoint {number} is not signed by this installation"

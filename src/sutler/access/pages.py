@@ -86,7 +86,7 @@ class _Wanted(Struct, frozen=True):
     bounds: Bounds
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # an agent reads on in a few files; each text may have a megabyte
 def _cached_lines(text: str) -> tuple[str, ...]:
     """The lines of a text that is read piece by piece; the last few texts are cached."""
     return tuple(lines_of(text))

@@ -170,7 +170,7 @@ def _builtin(call: records.Call, rules: Rules) -> Iterator[Voice]:
 _CONTROL, _FILES = NameGlobs((*INTERNAL, *ANYWHERE)), NameGlobs(FILES)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=16_384)  # a listing asks of each path, and agents list often
 def _names(path: str) -> tuple[str, ...]:
     """Every component of a path, as spelt and as other spellings would reach it."""
     return tuple(dict.fromkeys((*path.casefold().split("/"), *fold(path).split("/"))))

@@ -226,7 +226,7 @@ def replace_once(text: str, old: str, new: str) -> str:
 def _lines_with(text: str, old: str) -> list[int]:
     places: list[int] = []
     at, line, seen = text.find(old), 1, 0
-    while at >= 0 and len(places) < 20:
+    while at >= 0 and len(places) < 20:  # a message names as many as a reader takes in
         line += text.count("\n", seen, at)
         places.append(line)
         seen, at = at, text.find(old, at + len(old))

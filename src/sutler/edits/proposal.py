@@ -69,6 +69,7 @@ def _both_added(clash: Clash) -> list[bytes] | None:
     were."""
     if any(line.strip() for line in clash.base) or not clash.ours or not clash.theirs:
         return None
+    # `}` and `end` are in both without meaning.
     mine = {line for line in clash.ours if len(line.strip()) > 3}
     if mine & {line for line in clash.theirs if len(line.strip()) > 3}:
         return None  # the same thing twice, perhaps; that is not ours to say

@@ -24,6 +24,7 @@ from sutler.scan.snapshot import Problem
 from sutler.system import exchange, fs
 
 _NEW = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
+# A pipe that took the name must not block.
 _FILE = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC
 _ACCESS_LIST = "system.posix_acl_access"
 _PREFIX = 18
@@ -314,7 +315,7 @@ def _parent(root: Root, path: RelPath, *, make: bool) -> int:
 
 
 def _new_mode() -> int:
-    mask = os.umask(0o077)
+    mask = os.umask(0o077)  # the only way to read it is to set it
     os.umask(mask)
     return 0o666 & ~mask
 

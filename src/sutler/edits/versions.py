@@ -38,6 +38,7 @@ def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
         ),
         None,
     )
+    # A whole digest needs no row.
     digest = version.digest if version else base if len(base) == 64 else ""
     if not digest:
         return None

@@ -330,7 +330,7 @@ def _numbers(count: int) -> list[str]:
     return first[:count] + [f"\n{number:5d}| " for number in range(len(first) + 1, count + 1)]
 
 
-@cache
+@cache  # made once: nearly every file has fewer lines
 def _first_numbers() -> list[str]:
     return [f"\n{number:5d}| " for number in range(1, 10_001)]
 

@@ -98,7 +98,7 @@ def read(data: bytes) -> Pack:
     return parser.read_text(data, markdown)
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 10)  # languages repeat, whatever hostile names a tree holds
 def _info(language: str) -> str:
     """Return the language as a fence's info string; empty if it could break the fence."""
     return language if re.fullmatch(_LANGUAGE, language) else ""

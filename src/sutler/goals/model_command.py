@@ -49,6 +49,7 @@ def command_model(
                 f"LLM command '{program}' printed more than 8 MiB", rule="answer limit"
             )
         if done.code != 0:
+            # The end says why it failed.
             tail = done.err.decode("utf-8", "replace")[-2000:].rstrip()
             raise ModelCommandError(
                 f"LLM command '{program}' exited with non-zero status: {done.status}"

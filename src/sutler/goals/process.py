@@ -63,7 +63,7 @@ def capture(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
+            start_new_session=True,  # a group of its own: what it starts ends with it
         )
         try:
             held.release()

@@ -26,7 +26,7 @@ def limit() -> None:
     bounds = (
         (resource.RLIMIT_CPU, CPU_SECONDS),
         (resource.RLIMIT_AS, MEMORY_BYTES),
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, 0),  # a dump would leave the prompt on the disk
     )
     for kind, most in bounds:
         hard = resource.getrlimit(kind)[1]

@@ -86,7 +86,7 @@ class TrustStore:
             json.dump(dict(sorted(entries.items())), stream, indent=1)
             stream.write("\n")
             stream.flush()
-            os.fsync(stream.fileno())
+            os.fsync(stream.fileno())  # before the rename: a power cut must not leave an empty file
         os.replace(temporary, self.path)
 
 

@@ -87,7 +87,7 @@ def condensed_literals(text: str) -> str:
 
 def _encoded(match: re.Match[str]) -> str:
     run = match[0]
-    if _HEX.fullmatch(run) and len(set(run)) > 8:
+    if _HEX.fullmatch(run) and len(set(run)) > 8:  # a run of few digits is a ruler or a mask
         return _shortened(run, "hexadecimal digits")
     # A long run without digits or with one case only is prose or code without spaces.
     return _shortened(run, "base64") if all(part.search(run) for part in _ENCODED) else run

@@ -104,7 +104,7 @@ def extract(path: str, text: str) -> Facts:
 
 def _is_minified(text: str) -> bool:
     lines = text.count("\n") + 1
-    return len(text) > 5_000 and (
+    return len(text) > 5_000 and (  # a short file costs little, however its lines are
         len(text) / lines > 300 or max(map(len, text.split("\n"))) > _LONG_LINE
     )
 
@@ -183,7 +183,7 @@ def _phrases(text: str) -> tuple[str, ...]:
     return tuple(sorted(held))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # a parser for each grammar; a changed timeout makes another
 def reader_of(grammar: Grammar, micros: int = TIMEOUT_MICROS) -> tuple[Parser, Query] | None:
     """The parser and the symbol query of a grammar, or None where its wheel is not installed."""
     import importlib

@@ -52,6 +52,7 @@ def _starts(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[tuple[int, 
 def _with_comment(start: int, lines: Sequence[str]) -> int:
     """The first line of the comment or attributes right above a definition."""
     line = start
+    # A licence is no comment of it.
     while line > 1 and start - line < 40 and _COMMENT.match(lines[line - 2]):
         line -= 1
     return line

@@ -39,15 +39,15 @@ STOP = frozenset(_STOP.split())
 def stem(word: str) -> str:
     """A light suffix stripper: plurals, -ing, -ed, a silent e. Wrong now and then, but wrong on
     both sides alike."""
-    if len(word) < 4:
+    if len(word) < 4:  # `was` and `bus` have no shorter stem
         return word
-    if word.endswith("ies") and len(word) > 4:
+    if word.endswith("ies") and len(word) > 4:  # not `dies`, `ties`
         word = word[:-3] + "y"
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
-    if len(word) > 6 and word.endswith("ing"):
+    if len(word) > 6 and word.endswith("ing"):  # not `string`, `bring`
         word = _undouble(word[:-3])
-    elif len(word) > 5 and word.endswith("ed"):
+    elif len(word) > 5 and word.endswith("ed"):  # not `shed`, `speed`
         word = _undouble(word[:-2])
     if len(word) > 4 and word.endswith("e"):
         word = word[:-1]
@@ -58,14 +58,14 @@ def _undouble(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl" else word
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=1 << 17)  # identifiers repeat over a tree; memory stays bounded for hostile ones
 def _term(part: str) -> str:
     """The term of one part of an identifier; empty for a stop word or a single letter."""
     part = part.lower()
     return stem(part) if len(part) > 1 and part not in STOP else ""
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 18)  # words repeat even more than identifiers
 def split(identifier: str) -> tuple[str, ...]:
     """The terms of one identifier or word: stemmed parts, and the whole of it when it has
     several."""

@@ -43,6 +43,7 @@ def is_document(data: bytes) -> bool:
             return "about" not in msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False  # neither, so it is read as text
+    # Maps of MessagePack.
     return bool(data) and (0x80 <= data[0] <= 0x8F or data[0] in (0xDE, 0xDF))
 
 

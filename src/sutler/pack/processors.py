@@ -113,7 +113,7 @@ def _output(path: str, words: Sequence[str], data: bytes) -> bytes | Problem:
                     stdin=subprocess.DEVNULL,
                     stdout=stream,
                     stderr=subprocess.DEVNULL,
-                    start_new_session=True,
+                    start_new_session=True,  # a group of its own: what it starts ends with it
                 )
             except OSError as error:
                 return Problem(path, "malformed", f"processor {words[0]}: {error.strerror}")

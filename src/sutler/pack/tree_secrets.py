@@ -147,6 +147,7 @@ class TreeSecrets:
     def prefetch(self) -> None:
         """Read the tree in a thread, unless one does."""
         if not self._lock().locked():
+            # A server that ends does not wait for it.
             threading.Thread(target=self._read_ahead, daemon=True).start()
 
     def _read_ahead(self) -> None:

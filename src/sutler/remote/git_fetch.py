@@ -232,7 +232,7 @@ def _git(remote: Remote, words: Sequence[str], folder: str, environ: Mapping[str
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
+            start_new_session=True,  # git starts helpers, which must end with it
         )
     except FileNotFoundError:
         raise SutlerError(

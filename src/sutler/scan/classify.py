@@ -99,7 +99,7 @@ def _same(marks: Marks) -> Marks:
     return marks
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 14)  # folders' names repeat; hostile trees must not fill the memory
 def _marks_of(part: str) -> Marks:
     """What one directory's name says, wherever it stands."""
     low = part.lower()

@@ -58,11 +58,13 @@ def _tracked(data: bytes, width: int, repository: Repository) -> Tracked:
     names = os.fsdecode(b"\0".join(name for name, _ in pairs)).split("\0")
     kinds = [mode & 0o170000 for _, mode in pairs]
     links = (
+        # A submodule, as git marks it.
         {name for name, kind in zip(names, kinds, strict=True) if kind == 0o160000}
         if pairs
         else set()
     )
     sparse = (
+        # A folder of a sparse index.
         {name for name, kind in zip(names, kinds, strict=True) if kind == 0o040000}
         if pairs
         else set()
@@ -84,7 +86,7 @@ def _entries(data: bytes, width: int) -> _Entries:
     at, head, previous, total = 12, 42 + width, b"", 0
     for _ in range(count):
         start = at + head + (2 if data[at + head - 2] & 0x40 and version > 2 else 0)
-        if version == 4:
+        if version == 4:  # paths share their beginning with the one before
             strip, start = _varint(data, start)
             end = data.index(b"\0", start)
             if strip > len(previous):

@@ -90,7 +90,7 @@ def literal(path: str) -> str:
     return "".join(f"\\{char}" if char in "*?[]{}\\,!# " else char for char in path)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # the same few globs meet each path
 def _regexes(glob: str, whole: bool) -> tuple[str, ...]:
     """One regex for each alternative of a glob. Raise UsageError for a malformed one."""
     try:

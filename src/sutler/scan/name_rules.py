@@ -122,7 +122,7 @@ def credential(path: str, *, directory: bool = False, strict: bool = False) -> R
     return Rule("default", f"**/{guard}")
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 12)  # siblings are asked one after the other
 def _folders(path: str) -> tuple[Rule | None, str]:
     """The rule by which one of these folders is a credential; the first that one resembles."""
     guard = before = ""

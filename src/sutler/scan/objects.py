@@ -96,7 +96,7 @@ def _blob_id(reader: Reader, path: RelPath, length: int) -> str:
 def blob_id(content: bytes, length: int) -> str:
     """The id under which git stores these bytes; ids of 64 digits are of a SHA-256 repository."""
     data = b"blob %d\0" % len(content) + content
-    if length == 64:
+    if length == 64:  # SHA-256 repositories
         from hashlib import sha256
 
         return sha256(data).hexdigest()

@@ -248,7 +248,7 @@ def _body(tokens: list[str], end: str, least: str = "+") -> str:
     return "".join(parts)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # each project repeats the same ignore lines in its folders
 def translate(pattern: str, fold: bool = False) -> str:
     """A byte-view pattern as a regex source, to be matched from the start of a byte-view name."""
     try:

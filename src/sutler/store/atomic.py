@@ -86,7 +86,7 @@ def _mode_of(fd: int, directory: str, name: str) -> tuple[int | None, bool]:
             return stat.S_IMODE(state.st_mode), True
     except FileNotFoundError:  # a new file: its mode comes from the umask
         pass
-    mask = os.umask(0o077)
+    mask = os.umask(0o077)  # the only way to read it is to set it
     os.umask(mask)
     return 0o666 & ~mask, old
 
@@ -107,6 +107,7 @@ def write_run(fd: int, run: Run) -> None:
 
 @contextmanager
 def _replaced(fd: int, name: str, mode: int, *, wait: bool) -> Iterator[Write]:
+    # A name may have 255 bytes already.
     temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
     flags = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
     file = fs.open(temporary, flags, 0o600, dir_fd=fd)
@@ -115,7 +116,7 @@ def _replaced(fd: int, name: str, mode: int, *, wait: bool) -> Iterator[Write]:
             yield partial(write_run, file)
             os.fchmod(file, mode)
             if wait:
-                fs.fsync(file)
+                fs.fsync(file)  # before the rename: a power cut must not leave an empty file
         finally:
             fs.close(file)
         fs.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)

@@ -81,6 +81,7 @@ class GroupCommit:
         self._aside = aside
         self.recent = Recent(versions=True)
         self._queue: SimpleQueue[Request | None] = SimpleQueue()
+        # Requests wait for it, the process does not.
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 

@@ -373,7 +373,7 @@ def stamp(seconds: float) -> str:
     return f"{_second(whole)}.{micros:06}Z"
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=16)  # the rows of a moment have the same second
 def _second(seconds: int) -> str:
     from datetime import UTC, datetime
 

@@ -335,7 +335,7 @@ def kind_of(path: str, mounts: str = _MOUNTS) -> str:
     for line in lines:
         fields, _, rest = line.partition(" - ")
         words = fields.split(" ")
-        if len(words) < 5 or not rest:
+        if len(words) < 5 or not rest:  # a line that this kernel writes in another form
             continue
         point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), words[4])
         # `>=`: a later mount at the same point hides an earlier one.

@@ -130,7 +130,7 @@ def install_key(home: str) -> bytes:
             continue
         with os.fdopen(fd, "rb") as file:
             key = file.read(33)
-        if len(key) == 32:
+        if len(key) == 32:  # a shorter one was cut off by a full disk
             return key
     raise _refused("holds a damaged install.key")
 

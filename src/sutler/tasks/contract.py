@@ -32,7 +32,7 @@ def _judge(change: Change, contract: FileContract) -> ContractViolation | None:
     return None
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=1_024)  # a contract's globs meet each file of a change
 def contract_globs(globs: tuple[str, ...]) -> GlobSet:
     """Compile a contract's globs with minimatch semantics; both path separators are accepted."""
     return GlobSet((_normalize_glob(glob) for glob in globs), whole=True)

@@ -51,7 +51,7 @@ def _statistics(diff: str) -> list[tuple[str, int, int, list[str]]]:
             rows.setdefault(path, [0, 0])
             places.setdefault(path, [])
         elif path and line.startswith("@@"):
-            hunk = _HUNK.match(line[:500])
+            hunk = _HUNK.match(line[:500])  # minified lines stand behind the marks
             if hunk and hunk.group(1) and hunk.group(1) not in places[path]:
                 places[path].append(hunk.group(1).strip()[:80])
         elif path and line.startswith("+") and not line.startswith("+++"):

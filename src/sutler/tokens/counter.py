@@ -277,7 +277,7 @@ def require_vocabulary(vocabulary: str) -> None:
         )
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4)  # a counter may hold a tokenizer of many megabytes
 def token_counter(vocabulary: str) -> Counter:
     """Return the counter of tokens in `vocabulary`: exact, or an estimate if the name says so. With
     the usual vocabulary a small text is counted without the tokenizer."""

@@ -21,6 +21,7 @@ COMPLETION_PREAMBLE = {
 
 
 def whole_number(text: str) -> int:
+    # Int() of a long text takes quadratic time.
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0")
     return int(text)

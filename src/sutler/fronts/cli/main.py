@@ -186,7 +186,7 @@ def _as_goal(words: Sequence[str]) -> list[str]:
 def _row(name: str, what: str) -> str:
     """A command and what it does, within 80 columns; textwrap would double the time of `--help`."""
     line = f"  {name:<11} {what}"
-    if len(line) <= 80:
+    if len(line) <= 80:  # the width of a terminal that was never changed
         return line
     end = line.rindex(" ", 0, 81)
     return f"{line[:end]}\n{'':<14}{line[end + 1 :]}"

@@ -86,6 +86,7 @@ class Sealed:
     def approval(self, state: object) -> str:
         """The approval that a state is about, or nothing when it was not made here for this very
         call."""
+        # It comes from the client, and ours are shorter.
         if not isinstance(state, str) or len(state) > 200:
             return ""
         id = state.partition(".")[0]

@@ -125,6 +125,7 @@ def _serve(work: Callable[[Progress], object], into: int) -> NoReturn:
     try:
         os.setpgid(0, 0)
         signal.signal(signal.SIGTERM, _stop)
+        # Ctrl-C reaches the whole group; the parent decides.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _close_channels(into)
         last = [0.0]

@@ -223,6 +223,7 @@ def _read(path: str) -> str:
     fd = fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
     with os.fdopen(fd, encoding="ascii", errors="replace") as file:
         token = file.read(1_000).strip()
+    # 22 letters of base64 hold 128 bits.
     if len(token) < 22 or not token.isprintable() or not token.isascii():
         raise UsageError(
             "the token file holds no token of 128 bits",

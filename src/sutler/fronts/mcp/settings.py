@@ -26,7 +26,7 @@ class _Json:
 
     def value(self, at: int, depth: int = 0) -> tuple[Any, int]:
         """The value at a place, and where it ends."""
-        if depth > 100:
+        if depth > 100:  # the file is the client's and may be damaged; this function recurses
             raise ValueError("nested too deeply")
         at = self.blank(at)
         letter = self.text[at : at + 1]

@@ -151,6 +151,7 @@ class Stdio:
             finally:
                 self._slow.discard(threading.current_thread())
 
+        # It ends with the server, whatever its child does.
         thread = threading.Thread(target=answer, daemon=True)
         self._slow.add(thread)
         thread.start()

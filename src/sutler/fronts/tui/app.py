@@ -55,6 +55,7 @@ class Picker(PickerScreen):
         with suppress(
             NotImplementedError, RuntimeError, ValueError
         ):  # not in the main thread: a test's affair
+            # The terminal must be restored when its window is closed.
             for number in (signal.SIGHUP, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self.action_leave)
 

@@ -132,5 +132,5 @@ class PickerScreen(App[bool]):
 
     def on_resize(self, event: events.Resize) -> None:
         self.screen.set_class(event.size.width < NARROW, "narrow")
-        self.screen.set_class(event.size.height < 12, "low")
+        self.screen.set_class(event.size.height < 12, "low")  # then the text pane has no line left
         self.call_after_refresh(self.show_bar)
