@@ -19,7 +19,7 @@ from sutler.formats.document import CleanText, Finding
 from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
 from sutler.store.records import CLOUD, BackendProfile, Caller, Limits
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 from sutler.store.sqlite import SqliteDatabase, open_sqlite
 from sutler.store.state import private_dir
 
@@ -39,7 +39,7 @@ def fake_clean(text: str, path: str) -> CleanText:
     return CleanText(SECRET.sub(hide, text), tuple(found))
 
 
-def quick(store: SqlStore) -> SqlStore:
+def quick(store: Store) -> Store:
     """Durability is another test's subject."""
     database = store.database
     assert isinstance(database, SqliteDatabase)

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from sutler.store.base import Store
 from sutler.store.identity import Identity
 from sutler.store.records import AuditEntry
+from sutler.store.sql import Store
 from sutler.store.team import Member, add_member, create, url_of
 
 FUZZ = float(os.environ.get("SUTLER_FUZZ", "1"))

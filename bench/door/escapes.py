@@ -44,7 +44,7 @@ from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
 from sutler.secrets.cleaner import COMPILE_ABOVE, engine_for
 from sutler.store.records import GENESIS, AuditEntry, AuditRow, Caller, Fact, Version, seal
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 from sutler.store.sqlite import SqliteDatabase
 from sutler.store.state import private_dir
 from sutler.system import exchange
@@ -217,7 +217,7 @@ def around(base: Path) -> dict[str, str]:
     return found
 
 
-class Forgetful(SqlStore):
+class Forgetful(Store):
     """Chains the ledger's rows and keeps none of them; contents and versions it keeps."""
 
     _head = (0, GENESIS)
@@ -256,7 +256,7 @@ class _Unsigned(Ledger):
         """Nothing is stored, so nothing is signed."""
 
 
-def _store(state: str) -> SqlStore:
+def _store(state: str) -> Store:
     from sutler.store.migrations import migrate
 
     database = SqliteDatabase(os.path.join(state, "state.db"))

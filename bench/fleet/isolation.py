@@ -28,7 +28,7 @@ from sutler.store.fences import RIGHTS
 from sutler.store.identity import Identity
 from sutler.store.postgres import PostgresDatabase, open_postgres
 from sutler.store.records import Approval, AuditEntry, Receipt, RegistryRow, Version
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 
 TABLES = (*RIGHTS, "tokens", "usage", "members", "teams")
 ROLES = ("reader", "writer", "approver", "admin")
@@ -40,7 +40,7 @@ class Member:
     def __init__(self, admin: str, tenant: str, role: str, word: str) -> None:
         self.word, self.role, self.tenant = word, role, tenant
         url = joined(admin, tenant, f"{role}-{word}", role)
-        self.store: SqlStore = open_postgres(url, Identity("web"))
+        self.store: Store = open_postgres(url, Identity("web"))
         self.raw = PostgresDatabase(Pool(url), self.store.project)
 
     def close(self) -> None:

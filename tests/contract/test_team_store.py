@@ -18,7 +18,7 @@ from sutler.store.identity import Identity, address_of, derived, identity_of
 from sutler.store.migrations import MIGRATIONS
 from sutler.store.postgres import PostgresDatabase, open_postgres
 from sutler.store.records import Approval, Version
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 from sutler.store.team import Member, add_member, create, members, remove_member, status
 from tests.stores import entry, joined
 
@@ -26,7 +26,7 @@ TABLES = ("audit", "heads", "versions", "blobs", "facts", "approvals", "spending
 
 
 @contextmanager
-def opened(url: str, project: str) -> Iterator[SqlStore]:
+def opened(url: str, project: str) -> Iterator[Store]:
     store = open_postgres(url, Identity(project))
     yield store
     store.close()

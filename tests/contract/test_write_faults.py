@@ -15,7 +15,7 @@ import pytest
 from sutler.access.door import Door
 from sutler.edits.writer import Writer
 from sutler.errors import SutlerError
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 from sutler.system import exchange
 from tests.limits import LONG
 from tests.stores import FUZZ
@@ -106,7 +106,7 @@ def test_every_call_to_the_disk_may_fail(
             if number:
                 patched.setattr("sutler.edits.replacement.exchange", faults.wrap(exchange))
             if number:
-                patched.setattr(SqlStore, "record", faults.wrap(SqlStore.record))
+                patched.setattr(Store, "record", faults.wrap(Store.record))
             with free_door(tree, state) as door:
                 faults.on = True
                 try:

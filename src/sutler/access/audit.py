@@ -25,8 +25,8 @@ import msgspec
 from msgspec import Struct
 
 from sutler.errors import RefusedError, SutlerError, UsageError
-from sutler.store.base import Store
 from sutler.store.records import GENESIS, AuditEntry, AuditRow, canonical, sha256
+from sutler.store.sql import Store
 from sutler.store.state import private_file
 from sutler.system import fs
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from sutler.errors import DeniedError
 from sutler.paths import quote, unquote
-from sutler.store.base import Store
 from sutler.store.records import Approval, AuditEntry, Call, Caller, Decision, stamp, unseal
+from sutler.store.sql import Store
 
 DEFAULT_RULE = "default: ask writes"
 """The rule that a grant lifts."""

@@ -15,8 +15,8 @@ from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.root import Reader
 from sutler.scan.snapshot import FileEntry, Problem
-from sutler.store.base import Store
 from sutler.store.records import Reading, RegistryRow, version_id
+from sutler.store.sql import Store
 
 ENTRY_DOCUMENTS = (
     "AGENTS.md", "CLAUDE.md", "README.md", "README.rst", "README.txt", "README", "pyproject.toml",

@@ -20,7 +20,7 @@ from sutler.store import copies, home
 from sutler.store.base import Query
 from sutler.store.records import AuditEntry, stamp
 from sutler.store.rows import MOVED, moved_to, put_named
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 
 
 class Relocation(Struct, frozen=True):
@@ -53,7 +53,7 @@ def _verified(ledger: Ledger) -> Verification:
     return checked
 
 
-def _still(store: SqlStore) -> None:
+def _still(store: Store) -> None:
     if store.pending_count():
         raise RefusedError(
             "writes of this project wait for their outcome",
@@ -65,7 +65,7 @@ def _still(store: SqlStore) -> None:
 def move(source: Ledger, target: Ledger, at: float) -> Relocation:
     """Copy all rows, continue the chain there, sign it, and close the source for good. A move that
     was interrupted can be repeated."""
-    here, there = _sql(source), _sql(target)
+    here, there = source.store, target.store
     _verified(source)
     _still(here)
     head, rows = here.head(), 0
@@ -79,7 +79,7 @@ def move(source: Ledger, target: Ledger, at: float) -> Relocation:
     return Relocation(there.project, rows, there.head()[0])
 
 
-def _arrived(there: SqlStore, head: tuple[int, str]) -> bool:
+def _arrived(there: Store, head: tuple[int, str]) -> bool:
     """Return whether the target holds the source's head already, from an interrupted move."""
     rows = there.audit(head[0] - 1, 1) if head[0] else ()
     return (
@@ -89,7 +89,7 @@ def _arrived(there: SqlStore, head: tuple[int, str]) -> bool:
     )
 
 
-def _require_prefix(here: SqlStore, there: SqlStore) -> None:
+def _require_prefix(here: Store, there: Store) -> None:
     """Raise RefusedError unless the target is empty, or an earlier part of the same chain that was
     moved away."""
     seq, hash = there.head()
@@ -103,13 +103,13 @@ def _require_prefix(here: SqlStore, there: SqlStore) -> None:
         )
 
 
-def _mark(store: SqlStore, target: str) -> None:
+def _mark(store: Store, target: str) -> None:
     store.database.transact(
         lambda query: put_named(query, store.project, MOVED, target.encode()), write=True
     )
 
 
-def _fill(store: SqlStore, content: Iterable[copies.Page], entry: AuditEntry) -> int:
+def _fill(store: Store, content: Iterable[copies.Page], entry: AuditEntry) -> int:
     """Replace the rows of a project, and append the entry in the same transaction: without it two
     chains would be equal, and nothing would say which one goes on."""
 
@@ -131,7 +131,7 @@ def _fill(store: SqlStore, content: Iterable[copies.Page], entry: AuditEntry) ->
 
 def backup(ledger: Ledger, write: Callable[[bytes], object]) -> int:
     """Write a backup of the verified store; return the number of the ledger's last row."""
-    store = _sql(ledger)
+    store = ledger.store
     _verified(ledger)
     _still(store)
     head = store.head()
@@ -149,7 +149,7 @@ def backup(ledger: Ledger, write: Callable[[bytes], object]) -> int:
 def restore(ledger: Ledger, stream: IO[bytes], at: float) -> Relocation:
     """Fill an empty store from a backup. Checkpoints of the lost store are put aside: they may name
     rows that the backup does not have."""
-    store = _sql(ledger)
+    store = ledger.store
     if store.head()[0]:
         raise RefusedError(
             f"the store of this project has a ledger of {store.head()[0]} rows",
@@ -164,7 +164,7 @@ def restore(ledger: Ledger, stream: IO[bytes], at: float) -> Relocation:
     return Relocation(store.project, rows, checked.head)
 
 
-def _entry(tool: str, store: SqlStore, detail: str, at: float) -> AuditEntry:
+def _entry(tool: str, store: Store, detail: str, at: float) -> AuditEntry:
     return AuditEntry(
         call=secrets.token_hex(16),
         phase="done",
@@ -179,9 +179,3 @@ def _entry(tool: str, store: SqlStore, detail: str, at: float) -> AuditEntry:
         detail=detail,
         person=store.person or UNSET,
     )
-
-
-def _sql(ledger: Ledger) -> SqlStore:
-    store = ledger.store
-    assert isinstance(store, SqlStore)  # noqa: S101  # the only implementation with tables
-    return store

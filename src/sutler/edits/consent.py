@@ -14,8 +14,8 @@ from sutler.edits.answer import CUT
 from sutler.edits.replacement import held
 from sutler.errors import ConflictError, UsageError
 from sutler.paths import ROOT, quote
-from sutler.store.base import Store
 from sutler.store.records import Approval, Call, Outcome, canonical, sha256, stamp
+from sutler.store.sql import Store
 
 MAX_BYTES = 64 << 20  # the file is read to compare it with what was approved
 _COUNTED = re.compile(r"\d+ changed lines; \d+ lines of the diff are not shown")

@@ -21,8 +21,8 @@ from sutler.system import fs
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
-    from sutler.store.base import Store
     from sutler.store.records import Receipt as StoredReceipt
+    from sutler.store.sql import Store
 
 _GROUPS = {
     "credentials": "credentials",

@@ -25,8 +25,7 @@ from sutler.store.state import (
 from sutler.system import fs
 
 if TYPE_CHECKING:
-    from sutler.store.base import Store
-    from sutler.store.sql import SqlStore
+    from sutler.store.sql import Store
 
 
 CACHE_LIMIT = 1_000_000_000
@@ -84,7 +83,7 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes
     return store, directory, own
 
 
-def _require_here(store: SqlStore) -> None:
+def _require_here(store: Store) -> None:
     from sutler.store.rows import moved_to
 
     if target := moved_to(store.database, store.project):
@@ -102,7 +101,7 @@ def _put(store: Store, row: state.Row) -> None:
     store.put_receipt(Receipt(pack=pack, at=at, body=body), files)
 
 
-def connect(root: str, directory: str, project: str, environ: Mapping[str, str]) -> SqlStore:
+def connect(root: str, directory: str, project: str, environ: Mapping[str, str]) -> Store:
     url = environ.get("SUTLER_STORE", "")
     if is_url(url):
         from sutler.store.identity import identity_of

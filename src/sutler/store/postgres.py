@@ -18,7 +18,7 @@ from sutler.store.base import Query, Row, Value
 from sutler.store.connection import Pool, connect, explain, no_store, refuse_superuser
 from sutler.store.identity import Identity, Membership, bind, project_in
 from sutler.store.migrations import missing
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 
 if TYPE_CHECKING:
     from sutler.store.connection import Connection
@@ -29,14 +29,14 @@ _TRIES = 8  # serialization failures are expected, and a retry nearly always suc
 _PAUSE = 0.02  # doubles: about 5 s in all before giving up, in which a server can restart
 
 
-def open_postgres(url: str, identity: Identity) -> SqlStore:
+def open_postgres(url: str, identity: Identity) -> Store:
     """Connect as a member, check the schema, and open the project: `TENANT/NAME`, or a name in the
     only tenant of this member."""
     database = PostgresDatabase(Pool(url), identity.name)
     try:
         database.admit()
         bind(database, database.project, identity)
-        return SqlStore(database, database.project)
+        return Store(database, database.project)
     except BaseException:
         database.close()
         raise

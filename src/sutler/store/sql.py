@@ -1,8 +1,12 @@
-"""All queries, in the dialect that SQLite and PostgreSQL share. Each names its project."""
+"""The store: all queries, in the dialect that SQLite and PostgreSQL share. Each names its project.
+
+Every method is one transaction. A store belongs to one project, and no method can name another.
+Writes are idempotent: a retry after a lost reply changes nothing and returns the result of the
+first try."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +14,7 @@ import msgspec
 
 from sutler.paths import RelPath, quote
 from sutler.store import records
-from sutler.store.base import Database, Query, Row, Value, Witness
+from sutler.store.base import Database, Query, Row, Value
 from sutler.store.rows import (
     APPROVAL,
     AUDIT,
@@ -37,8 +41,12 @@ if TYPE_CHECKING:
     from sutler.store.group_commit import GroupCommit
 
 
-class SqlStore:
-    """The store over any `Database`; consists of queries only."""
+Witness = Callable[[int, str, str], None]
+"""Receives the number, the hash and the time of a ledger's head."""
+
+
+class Store:
+    """The store of a project, over any `Database`; consists of queries only."""
 
     def __init__(self, database: Database, project: str, group: GroupCommit | None = None) -> None:
         self.project = project
@@ -54,6 +62,7 @@ class SqlStore:
 
     @property
     def person(self) -> str:
+        """Name of the member that the database authenticated; empty for a database of one user."""
         return self.database.person
 
     def close(self) -> None:

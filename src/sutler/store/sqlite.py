@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from sutler.errors import RefusedError, SutlerError
 from sutler.store.base import Query, Row, Value
 from sutler.store.migrations import migrate
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 from sutler.store.state import private_file
 from sutler.system import fs, try_lock, unlock
 
@@ -45,12 +45,12 @@ _PAUSE = 0.003
 _LONGEST = 30.0  # seconds; a longer wait is reported as an error
 
 
-def open_sqlite(path: str, project: str) -> SqlStore:
+def open_sqlite(path: str, project: str) -> Store:
     """Open or create the database file and bring its schema up to date."""
     database = SqliteDatabase(path)
     try:
         migrate(database)
-        return SqlStore(database, project)
+        return Store(database, project)
     except BaseException:
         database.close()
         raise

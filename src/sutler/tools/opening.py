@@ -28,8 +28,8 @@ from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
 from sutler.secrets.format_table import rules_digest
 from sutler.store import home
-from sutler.store.base import Store
 from sutler.store.records import CLOUD, Caller, Limits, stamp
+from sutler.store.sql import Store
 from sutler.tokens.counter import token_counter
 from sutler.version import VERSION
 

@@ -10,7 +10,6 @@ import pytest
 from sutler.access.audit import EVERY, Ledger, export, verify_export
 from sutler.errors import RefusedError, SutlerError
 from sutler.store.records import AuditRow, canonical, seal, sha256, unseal
-from sutler.store.sql import SqlStore
 from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_dir
 from tests.conftest import FUZZ
@@ -33,7 +32,6 @@ def fill(ledger: Ledger, rows: int, first: int = 0) -> None:
 
 def sql(ledger: Ledger, *statements: tuple[str, tuple[str | int, ...]]) -> None:
     store = ledger.store
-    assert isinstance(store, SqlStore)
     store.database.transact(
         lambda query: [query(*statement) for statement in statements], write=True
     )

@@ -14,7 +14,6 @@ from sutler.errors import DeniedError, SutlerError
 from sutler.formats.document import CleanText
 from sutler.paths import RelPath
 from sutler.store.records import Approval, Call, Caller, Effect, Limits, Outcome, Spent, unseal
-from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase, open_sqlite
 from sutler.store.state import private_dir
 
@@ -110,7 +109,6 @@ def test_a_failure_is_recorded_without_its_secrets(gate: Gate) -> None:
 def test_an_audit_store_that_cannot_be_written_refuses(gate: Gate, ledger: Ledger) -> None:
     """Neither answer nor effect gets out when its row cannot."""
     store = ledger.store
-    assert isinstance(store, SqlStore)
     database = store.database
     assert isinstance(database, SqliteDatabase)
     database._connection.execute("PRAGMA query_only = ON")

@@ -10,7 +10,7 @@ from sutler.store.identity import Identity
 from sutler.store.postgres import open_postgres
 from sutler.store.records import Caller
 from sutler.store.rows import chain
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 from sutler.tools import open_door
 from tests.conftest import FUZZ, Plant
 from tests.stores import entry
@@ -24,7 +24,7 @@ def admin(postgres_admin: str) -> Any:
         yield connection
 
 
-def _kill(admin: Any, store: SqlStore) -> None:
+def _kill(admin: Any, store: Store) -> None:
     admin.execute(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = %s AND"
         " backend_type = 'client backend'",
@@ -63,7 +63,6 @@ def test_a_backend_killed_in_the_middle_of_a_call_is_survived(
     root = plant({"a.py": "x = 1\n"})
     with open_door(str(root), Caller("c", "s")) as door:
         plain, store = door.setup, door.gate.store
-        assert isinstance(store, SqlStore)
 
         def count(text: str) -> int:
             _kill(admin, store)

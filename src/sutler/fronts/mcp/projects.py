@@ -38,7 +38,7 @@ from sutler.store.group_commit import GroupCommit
 from sutler.store.identity import identity_of
 from sutler.store.postgres import PostgresDatabase
 from sutler.store.records import BackendProfile, Caller, stamp
-from sutler.store.sql import SqlStore
+from sutler.store.sql import Store
 from sutler.tools import Opener, Tool, open_doors
 
 CONNECTIONS = 8
@@ -127,7 +127,6 @@ class Hall:
         self, door_for: Opener, ledger: Ledger, profile: BackendProfile, server: Server
     ) -> None:
         store = ledger.store
-        assert isinstance(store, SqlStore)  # noqa: S101  # a server's store is PostgreSQL
         self.name = store.project.rpartition("/")[2]
         self._database = store.database
         self._door_for, self._key, self._profile, self._server = (
@@ -303,7 +302,7 @@ def _views(
         if not caller.person:
             return ledger
         database = PostgresDatabase(pool, ledger.store.project, caller.person)
-        store = SqlStore(database, ledger.store.project, group)
+        store = Store(database, ledger.store.project, group)
         return Ledger(store, directory, key, shared=True)
 
     return view
