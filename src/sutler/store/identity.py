@@ -53,8 +53,6 @@ def project_in(name: str, memberships: Sequence[Membership]) -> str:
     """Return `TENANT/NAME` for a project of a member, or raise."""
     tenant, slash, bare = name.rpartition("/")
     tenants = [member for member in memberships if not slash or member.tenant == tenant]
-    if any(member.tenant == name for member in memberships):
-        return name  # a project from before there were tenants
     if not tenants:
         raise RefusedError(
             "this login is not a member of the project's tenant" if slash else "no tenant of yours",

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from sutler.errors import SutlerError
 from sutler.store.base import Database, Query
-from sutler.store.fences import TEAM_SCHEMA
-from sutler.store.fleet_fences import BLOBS, FLEET_FENCES
+from sutler.store.fences import FENCES
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -25,9 +24,6 @@ class Migration(Struct, frozen=True):
     number: int
     name: str
     statements: tuple[str, ...]
-    tables: tuple[
-        str, ...
-    ] = ()  # tables this step creates; PostgreSQL fenced each of them by owner
     postgres: tuple[str, ...] = ()  # statements for PostgreSQL alone
 
 
@@ -45,11 +41,13 @@ _TABLES = {
     "receipts": (
         "pack TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, pack, at)"
     ),
+    # What a pack held, kept once however often it left.
+    "sent": "pack TEXT NOT NULL, files {blob} NOT NULL, PRIMARY KEY (project, pack)",
     "blobs": "digest TEXT NOT NULL, data {blob} NOT NULL, PRIMARY KEY (project, digest)",
     "versions": (
         "path TEXT NOT NULL, n BIGINT NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL, size BIGINT"
         " NOT NULL, at TEXT NOT NULL, author TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT"
-        " NULL, PRIMARY KEY (project, path, n)"
+        " NULL, mode INTEGER NOT NULL, call TEXT NOT NULL, PRIMARY KEY (project, path, n)"
     ),
     "approvals": (
         "id TEXT NOT NULL, created TEXT NOT NULL, state TEXT NOT NULL, settled_by TEXT NOT NULL, "
@@ -68,6 +66,23 @@ _TABLES = {
         " NULL, bytes BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (project, caller,"
         " session)"
     ),
+    # Writes that wait for their outcome.
+    "pending": "call TEXT NOT NULL, seq BIGINT NOT NULL, PRIMARY KEY (project, call)",
+    "fleet_repos": "repo TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (project, repo)",
+    "fleet_units": (
+        "key TEXT NOT NULL, repo TEXT NOT NULL, tree TEXT NOT NULL, kind TEXT NOT NULL, version"
+        " TEXT NOT NULL, policy TEXT NOT NULL, state TEXT NOT NULL, tries BIGINT NOT NULL, worker"
+        " TEXT NOT NULL, lease BIGINT NOT NULL, reason TEXT NOT NULL, tables TEXT NOT NULL, PRIMARY"
+        " KEY (project, key)"
+    ),
+    # Which repository holds which blob.
+    "fleet_blobs": "repo TEXT NOT NULL, blob TEXT NOT NULL, PRIMARY KEY (project, blob, repo)",
+}
+_INDEXES = {
+    "audit_by_session": "audit (project, session, path, seq)",
+    "approvals_by_state": "approvals (project, state, created)",
+    "fleet_units_by_state": "fleet_units (project, state, tries, key)",
+    "fleet_blobs_by_repo": "fleet_blobs (project, repo)",
 }
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -79,96 +94,25 @@ MIGRATIONS: tuple[Migration, ...] = (
                 f"CREATE TABLE {name} (project TEXT NOT NULL, {columns})"
                 for name, columns in _TABLES.items()
             ),
-            "CREATE INDEX audit_by_session ON audit (project, session, path, seq)",
-            "CREATE INDEX approvals_by_state ON approvals (project, state, created)",
+            *(f"CREATE INDEX {name} ON {columns}" for name, columns in _INDEXES.items()),
         ),
-        tuple(_TABLES),
+        FENCES,
     ),
-    Migration(
-        2,
-        "writes that wait for their outcome",
-        (
-            "ALTER TABLE versions ADD COLUMN mode INTEGER NOT NULL DEFAULT 0",
-            "ALTER TABLE versions ADD COLUMN call TEXT NOT NULL DEFAULT ''",
-            (
-                "CREATE TABLE pending (project TEXT NOT NULL, call TEXT NOT NULL, seq BIGINT NOT"
-                " NULL, PRIMARY KEY (project, call))"
-            ),
-        ),
-        ("pending",),
-    ),
-    Migration(
-        3,
-        "what a pack held, kept once however often it left",
-        (
-            (
-                "CREATE TABLE sent (project TEXT NOT NULL, pack TEXT NOT NULL, files {blob} NOT"
-                " NULL, PRIMARY KEY (project, pack))"
-            ),
-        ),
-        ("sent",),
-    ),
-    Migration(
-        4,
-        "writes that the disk may not have yet",
-        (
-            "ALTER TABLE pending ADD COLUMN boot TEXT NOT NULL DEFAULT ''",
-            "ALTER TABLE pending ADD COLUMN mark TEXT NOT NULL DEFAULT ''",
-        ),
-    ),
-    Migration(
-        5,
-        "fleets: repositories and units of work",
-        (
-            "CREATE TABLE fleet_repos (project TEXT NOT NULL, repo TEXT NOT NULL, "
-            "source TEXT NOT NULL, PRIMARY KEY (project, repo))",
-            "CREATE TABLE fleet_units (project TEXT NOT NULL, key TEXT NOT NULL, "
-            "repo TEXT NOT NULL, tree TEXT NOT NULL, kind TEXT NOT NULL, version TEXT NOT NULL, "
-            "policy TEXT NOT NULL, state TEXT NOT NULL, tries BIGINT NOT NULL, "
-            "worker TEXT NOT NULL, lease BIGINT NOT NULL, reason TEXT NOT NULL, "
-            "tables TEXT NOT NULL, PRIMARY KEY (project, key))",
-            "CREATE INDEX fleet_units_by_state ON fleet_units (project, state, tries, key)",
-        ),
-        ("fleet_repos", "fleet_units"),
-    ),
-    Migration(6, "teams: members with roles instead of one owner", (), postgres=TEAM_SCHEMA),
-    Migration(7, "fleets: which repository holds which blob", BLOBS, postgres=FLEET_FENCES),
 )
-
-_TENANTS = (
-    "CREATE TABLE tenants (project TEXT PRIMARY KEY, owner TEXT NOT NULL DEFAULT current_user)",
-    "ALTER TABLE tenants ENABLE ROW LEVEL SECURITY",
-    "ALTER TABLE tenants FORCE ROW LEVEL SECURITY",
-    "CREATE POLICY mine ON tenants USING (owner = current_user) WITH CHECK (owner = current_user)",
-)
-
-
-def _fence(table: str) -> tuple[str, ...]:
-    """Return the row-level security of a table. It has two conditions, because any role that can
-    log in could change the session setting."""
-    return (
-        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
-        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
-        f"CREATE POLICY tenancy ON {table} "  # noqa: S608  # the tables are our own
-        "USING (project = current_setting('sutler.project', true) "
-        f"AND EXISTS (SELECT 1 FROM tenants t WHERE t.project = {table}.project AND t.owner ="
-        " current_user))",
-    )
 
 
 def statements(migration: Migration, dialect: Dialect) -> tuple[str, ...]:
     """Return the statements of a migration for this database."""
-    blob = "BLOB" if dialect == "sqlite" else "BYTEA"
-    plain = tuple(sql.replace("{blob}", blob) for sql in migration.statements)
-    if dialect == "sqlite":
-        # STRICT: without it a column silently accepts values of other types.
-        return tuple(
-            sql.replace("BIGINT", "INTEGER") + " STRICT" if sql.startswith("CREATE TABLE") else sql
-            for sql in plain
-        )
-    tenants = _TENANTS if migration.number == 1 else ()
-    fences = (sql for table in migration.tables for sql in _fence(table))
-    return (*tenants, *plain, *fences, *migration.postgres)
+    if dialect == "postgres":
+        plain = tuple(sql.replace("{blob}", "BYTEA") for sql in migration.statements)
+        return (*plain, *migration.postgres)
+    # STRICT: without it a column silently accepts values of other types.
+    return tuple(
+        sql.replace("{blob}", "BLOB").replace("BIGINT", "INTEGER") + " STRICT"
+        if sql.startswith("CREATE TABLE")
+        else sql
+        for sql in migration.statements
+    )
 
 
 def digest(migration: Migration, dialect: Dialect) -> str:

@@ -182,7 +182,7 @@ def status(url: str) -> Status:
         (schema,) = connection.execute(
             "SELECT coalesce(max(number), 0) FROM sutler_migrations"
         ).fetchone() or (0,)
-        if schema < 6:
+        if not schema:
             raise no_store()
         rows = connection.execute("SELECT * FROM sutler_memberships()").fetchall()
         projects: list[str] = []
