@@ -1,6 +1,6 @@
-"""What belongs to a change beside the files that rank best, by names and by history: the test of
-the best file, the sibling that changes with it, the changelog where the project keeps one by
-habit; and of a changed function its users and tests."""
+"""Companions of the best ranked files, by names and by history: the test of the best file, the
+sibling that changes with it, and the changelog if the project usually updates one. For a changed
+function: its users and tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CONSIDERED = 10  # of the best files, for the best source
 
 
 class Companion(Struct, frozen=True):
-    """A file, or a folder that ends with a slash, that a change of the best file usually needs."""
+    """A file that a change of the best file usually needs; a folder ends with a slash."""
 
     path: str
     reason: str
@@ -47,7 +47,7 @@ class Companion(Struct, frozen=True):
 def companions_of(
     task: str, ranked: Sequence[Ranked], reader: Reader, past: Past
 ) -> tuple[Companion, ...]:
-    """At most three companions of the best source file."""
+    """Return at most three companions of the best source file."""
     numbers = {doc.path: number for number, doc in reader.docs.items()}
     first = [numbers[file.path] for file in ranked[:_CONSIDERED]]
     best = next((n for n in first if reader.docs[n].kind == "source"), None)
@@ -63,8 +63,8 @@ def companions_of(
 
 
 def _test(best: int, query: Query, reader: Reader) -> Companion | None:
-    """The test with the most of the task's words among those that are named like the best file or
-    import it, or the one with by far the most."""
+    """Return the test that holds the most of the task's words, among those that are named like the
+    best file or import it; or the one that holds by far the most of all tests."""
     links, name = Links(reader), quote(reader.docs[best].path)
     own = own_tests(best, reader, links)
     rows = nlargest(_TESTS, ((worth, -doc) for doc, worth in _worths(query, reader).items()))
@@ -83,7 +83,7 @@ def _test(best: int, query: Query, reader: Reader) -> Companion | None:
 
 
 def _place(number: int, query: Query, reader: Reader) -> str:
-    """The function of a test that holds the most of the task's words."""
+    """Return the function of a test that holds the most of the task's words."""
     total = len(reader.docs)
     worth = {term: w * idf(len(reader.postings(term)), total) for term, w in query.terms.items()}
     lens = lens_of(query, worth)
@@ -93,7 +93,7 @@ def _place(number: int, query: Query, reader: Reader) -> str:
 
 
 def _worths(query: Query, reader: Reader) -> dict[int, float]:
-    """The worth of the task's words in each test, by BM25 over bodies and paths."""
+    """Return the worth of the task's words in each test, by BM25 over bodies and paths."""
     total = len(reader.docs)
     average = sum(doc.words for doc in reader.docs.values()) / max(1, total)
     worths: dict[int, float] = {}
@@ -109,13 +109,13 @@ def _worths(query: Query, reader: Reader) -> dict[int, float]:
 
 
 def _helps(doc: Doc) -> bool:
-    """Whether a file of the tests holds no test: no code, or what tests share."""
+    """Return whether a file among the tests holds no test: it has no code, or helpers for tests."""
     stem = basename(doc.path).partition(".")[0].lower()
     return not doc.language or stem in _SHARED.split()
 
 
 def _sibling(best: int, reader: Reader, past: Past, places: Mapping[int, int]) -> Companion | None:
-    """The source that changed with the best file most often."""
+    """Return the source that changed with the best file most often."""
     together: Counter[int] = Counter()
     total = 0
     for touched in past.touched:
@@ -138,7 +138,8 @@ def _sibling(best: int, reader: Reader, past: Past, places: Mapping[int, int]) -
 
 
 def _changelog(reader: Reader, past: Past, places: Mapping[int, int]) -> Companion | None:
-    """The changelog, or the folder of its parts, where commits to the source touch it by habit."""
+    """Return the changelog, or the folder of its parts, if commits to the source usually change
+    it."""
     logs: Counter[str] = Counter()
     total = 0
     for touched in past.touched:
@@ -162,7 +163,8 @@ def _changelog(reader: Reader, past: Past, places: Mapping[int, int]) -> Compani
 
 
 def _log(path: str) -> str:
-    """The changelog that a path is, or the folder of a changelog's parts; empty for other files."""
+    """Return the path of the changelog, or of the folder of its parts, that `path` belongs to;
+    empty for other files."""
     *folders, name = path.split("/")
     if _plain(basename(path).partition(".")[0]) in _LOGS:
         return path
@@ -180,13 +182,13 @@ def _plain(name: str) -> str:
 
 
 MOST_HOLDERS = 40
-"""Files that hold a name before it is too common to say who means it."""
+"""Above this number of files that hold a name, a mention is too vague to count as a use."""
 _LEAST_NAME = 3
 
 
 class User(Struct, frozen=True, order=True):
-    """A region that uses a name. Smaller is likelier: `far` is 0 in the file that defines it, 1
-    where that file is imported, 2 elsewhere."""
+    """A region that uses a name. A smaller value is a likelier user: `far` is 0 in the defining
+    file, 1 where that file is imported, 2 elsewhere."""
 
     test: bool
     far: int
@@ -197,8 +199,8 @@ class User(Struct, frozen=True, order=True):
 
 
 def users_of(name: str, number: int, reader: Reader, links: Links) -> list[User] | None:
-    """The regions that use a name that document `number` defines, the likeliest first and tests
-    last; None where too many files hold the name."""
+    """Return the regions that use a name that document `number` defines, the likeliest first and
+    tests last; None if too many files hold the name."""
     term = _term(name)
     holders = reader.postings(term) if term else {}
     code = [doc for doc in holders if reader.docs[doc].language]
@@ -216,7 +218,7 @@ def users_of(name: str, number: int, reader: Reader, links: Links) -> list[User]
 
 
 def _term(name: str) -> str:
-    """The term by which a name is found; none for one that says nothing."""
+    """Return the index term of a name; empty for a short name or a stop word."""
     terms = split(name)
     if len(name) < _LEAST_NAME or not terms or name.lower() in STOP:
         return ""
@@ -239,7 +241,7 @@ def _users_in(doc: int, term: int, far: int, reader: Reader) -> Iterator[User]:
 
 
 def own_tests(number: int, reader: Reader, links: Links) -> list[int]:
-    """The tests that are named like a file, the nearest first."""
+    """Return the tests that are named like a file, the nearest first."""
     module = links.module(number)
     if not module:
         return []
@@ -257,5 +259,5 @@ def _stems(module: Sequence[str]) -> Iterable[str]:
 
 
 def _shared(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many folders two paths share, wherever they stand: `src/a/b.c` and `tests/a/b.c` one."""
+    """Count the folders that two paths share, at any depth: 1 for `src/a/b.c` and `tests/a/b.c`."""
     return len(set(left[:-1]) & set(right[:-1]))

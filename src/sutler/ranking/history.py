@@ -1,5 +1,5 @@
-"""What a project's past says: which files earlier commits like this task touched, which change
-often or together."""
+"""Signals from the project's history: which files earlier commits like this task touched, and which
+change often or together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MAX_MESSAGE = 400  # characters: the subject and the start of the body
 
 
 class Past(Struct, frozen=True, array_like=True):
-    """A history made ready for queries: keep it by the id of its newest commit. `messages` are
-    distinct terms, joined by spaces; `touched` are numbers into `paths`; `recency` says of each
-    path how lately and how often it changed."""
+    """A history prepared for queries, cached by the id of its newest commit. `messages` are
+    distinct terms, joined by spaces; `touched` are indexes into `paths`; `recency` rates for each
+    path how recently and how often it changed."""
 
     messages: tuple[str, ...] = ()
     touched: tuple[tuple[int, ...], ...] = ()
@@ -28,7 +28,7 @@ class Past(Struct, frozen=True, array_like=True):
 
 
 def summarise(history: History) -> Past:
-    """What a ranking needs of a history; age is counted in commits, so no clock decides."""
+    """Prepare a history for ranking. Age is counted in commits, so that no clock takes part."""
     numbers: dict[str, int] = {}
     recency: list[float] = []
     messages: list[str] = []
@@ -57,8 +57,8 @@ def summarise(history: History) -> Past:
 def message_scores(
     past: Past, terms: Mapping[str, float], docs: Mapping[int, int]
 ) -> dict[int, float]:
-    """Files by the likeness of the commits that touched them: the best few, the rest fading. `docs`
-    maps the past's path numbers to documents."""
+    """Score files by the similarity of the commits that touched them: the best few count fully, the
+    rest fade. `docs` maps the path numbers of `past` to documents."""
     messages = [message.split(" ") for message in past.messages]
     frequency: dict[str, int] = {}
     for message in messages:
@@ -81,7 +81,8 @@ def message_scores(
 
 
 def similar_commits(past: Past, terms: Iterable[str], paths: Mapping[int, str]) -> dict[str, int]:
-    """How many commits whose message has at least two of these terms changed each path."""
+    """Count for each path the commits that changed it and whose message has at least two of
+    `terms`."""
     wanted = frozenset(terms)
     counts: dict[str, int] = {}
     for message, touched in zip(past.messages, past.touched, strict=True):
@@ -97,14 +98,14 @@ def _fading_sum(values: list[float]) -> float:
 
 
 def recency_scores(past: Past, docs: Mapping[int, int]) -> dict[int, float]:
-    """Files by how lately and how often they changed."""
+    """Score files by how recently and how often they changed."""
     return {doc: past.recency[path] for path, doc in docs.items()}
 
 
 def cochange_scores(
     past: Past, docs: Mapping[int, int], top: Iterable[tuple[int, float]]
 ) -> dict[int, float]:
-    """Files that changed together with the best ones."""
+    """Score files that changed together with the best ones."""
     strength = dict(top)
     pulling = {path for path, doc in docs.items() if doc in strength}
     scores: dict[int, float] = {}

@@ -1,8 +1,9 @@
-"""Facts of the files that queries asked for, kept between runs in a log by content digest.
+"""Log of the facts of queried files, kept between runs by content digest.
 
 Each record has its length, its checksum and its key; a damaged record counts as absent. Records are
-only added, so that two runs may write at once; a log that grows over its limit starts anew with
-what the present query needs."""
+only appended, so that two runs may write at once. A log that exceeds its limit starts anew with the
+records that the present query needs.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ from sutler.store.atomic import write_run
 from sutler.system import cores, fs
 
 LIMIT = 48_000_000
-"""Bytes of a log. All of it is read for a query, and of it only the records in use are checked."""
+"""Limit of a log in bytes. A query reads all of it, and verifies only the records that it uses."""
 SEPARATE_ABOVE = 48
-"""From this many files on, parsing goes to worker processes: faster, and a parser that crashes does
+"""Above this number of files, worker processes parse: it is faster, and a crash of the parser does
 not end the run."""
 CHUNK = 12
 _LENGTH, _CHECK, _KEY = 4, 4, 16  # bytes
@@ -35,7 +36,7 @@ Batch = list[tuple[str, str]]
 
 
 class KeptFacts:
-    """The log of one project under one set of redaction rules. `text` is the clean text of a
+    """The log of one project under one set of redaction rules. `text` returns the clean text of a
     path."""
 
     def __init__(
@@ -52,7 +53,7 @@ class KeptFacts:
             self._size = LIMIT
 
     def __call__(self, docs: Sequence[Doc]) -> list[Facts]:
-        """The facts of these documents, extracted where the log has none."""
+        """Return the facts of these documents; extract those that the log lacks."""
         keys = [self._key(doc) for doc in docs]
         held = {key: facts for key in keys if (facts := _decoded(self._records.get(key)))}
         missing = {key: doc.path for key, doc in zip(keys, docs, strict=True) if key not in held}
@@ -66,12 +67,13 @@ class KeptFacts:
         return [held[key] for key in keys]
 
     def _key(self, doc: Doc) -> bytes:
-        """Facts follow from the content, the language (by the path), and both sets of rules."""
+        """Derive a key from all that decides the facts: content, language (by path), both sets of
+        rules."""
         parts = (doc.digest, doc.path, self._rules, str(facts_version()))
         return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:_KEY]
 
     def _add(self, records: list[bytes]) -> None:
-        """A cache that cannot be written is no loss."""
+        """Append records. A cache that cannot be written is no loss."""
         self._size += sum(map(len, records))
         if self._size > LIMIT:
             self._size = sum(map(len, records))
@@ -111,7 +113,7 @@ def _record(key: bytes, data: bytes) -> bytes:
 
 
 def _records(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
-    """Keys and records without their length, as far as the lengths make sense."""
+    """Yield the keys and records, without their length, up to the first implausible length."""
     at, view = 0, memoryview(data)
     least = _CHECK + _KEY
     while at + _LENGTH + least <= len(data):
@@ -127,7 +129,7 @@ _decode = msgspec.msgpack.Decoder(Facts).decode
 
 
 def _decoded(record: bytes | memoryview | None) -> Facts | None:
-    """The facts of a record, or None if it is absent or damaged."""
+    """Return the facts of a record, or None if it is absent or damaged."""
     if record is None or crc32(record[_CHECK:]) != int.from_bytes(record[:_CHECK], "little"):
         return None
     try:
@@ -137,8 +139,8 @@ def _decoded(record: bytes | memoryview | None) -> Facts | None:
 
 
 def _in_workers(batches: Iterator[Batch]) -> Iterator[list[bytes]]:
-    """Encoded facts of each batch, in order, by as many processes as there are cores; some batches
-    ahead, never all."""
+    """Yield the encoded facts of each batch in order, from one process for each core. A few batches
+    are queued ahead, never all."""
     from collections import deque
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -165,7 +167,7 @@ def _in_workers(batches: Iterator[Batch]) -> Iterator[list[bytes]]:
 
 
 def extract_batch(batch: Batch) -> list[bytes]:
-    """In MessagePack, which takes less time than what processes pickle for each other."""
+    """Return encoded facts: MessagePack takes less time than pickle between processes."""
     from sutler.languages.extract import extract
 
     return [_encode(extract(path, text)) for path, text in batch]

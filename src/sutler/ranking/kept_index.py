@@ -1,8 +1,10 @@
-"""A project's word index, made from clean texts and kept between runs, and its commit messages.
+"""The word index of a project and its commit messages, built from clean texts and kept between
+runs.
 
-A file is looked at again only when its size, time or inode changed. Because words come from clean
-text, nothing secret is ever in the cache. A cache that is damaged, old or foreign is ignored and
-built anew."""
+A file is read again only if its size, time or inode changed. Words come from clean text, so the
+cache never holds a secret. A cache that is damaged, outdated or of another project is ignored and
+rebuilt.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,10 @@ from sutler.store.state import project_id
 VERSION = 5
 _CHECK = 4  # bytes of a checksum
 RACY_NS = 2_000_000_000
-"""A file changed this shortly before it was looked at may change again within one tick of the
-clock: not trusted."""
+"""A file that changed within this time before its stat may change again within one tick of the
+clock, so its stat key is not trusted."""
 HELD = 64_000_000
-"""Bytes of files that are held from the look at them until they are indexed; others are read again.
-"""
+"""Bytes of files that stay in memory between stat and indexing; other files are read again."""
 _BETWEEN = "\n----------sutler:next-commit----------\n"
 
 
@@ -65,8 +66,8 @@ _Shape = TypeVar("_Shape")
 
 
 class Kept(Struct, frozen=True, array_like=True):
-    """What is kept: when and under which redaction rules it was made, what each file looked like,
-    and the index."""
+    """The saved index: when and under which redaction rules it was built, and each file's stat
+    key."""
 
     version: tuple[int, ...]
     rules: str
@@ -76,8 +77,8 @@ class Kept(Struct, frozen=True, array_like=True):
 
 
 class Later(Struct, frozen=True, array_like=True):
-    """What changed since `Kept` was made, in a file of its own: an edit must not write the whole
-    index again. `made_ns` names the `Kept` it belongs to; a file that is gone has no sight;
+    """Changes since `Kept` was built, in a file of their own, so that an edit does not rewrite the
+    whole index. `made_ns` identifies the `Kept` it belongs to; a deleted file has no stat key;
     `segments` follow those of `Kept`."""
 
     made_ns: int
@@ -88,7 +89,7 @@ class Later(Struct, frozen=True, array_like=True):
 
 
 class _State(Struct, frozen=True):
-    """Both of them put together."""
+    """`Kept` and `Later` combined."""
 
     index: Index
     base: Kept
@@ -104,10 +105,10 @@ def reader_of(
     tell: Callable[[str, int, int], None] | None = None,
     named: Sequence[RelPath] = (),
 ) -> Reader:
-    """A reader of the index of these files, brought up to date and kept for the next run; `tell` is
-    the progress callback. Where only some paths were `named` they have an index of their own: one
-    for all would be made anew whenever others are. A file whose name is not UTF-8 cannot be kept
-    and is not indexed: it ranks by nothing."""
+    """Return a reader of the index of these files, updated and saved for the next run; `tell` is
+    the progress callback. If only some paths are `named`, they have an index of their own: a shared
+    one would be rebuilt whenever other paths are named. A file whose name is not UTF-8 cannot be
+    saved and is not indexed, so no signal ranks it."""
     from sutler.secrets.format_table import rules_digest
 
     entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
@@ -153,8 +154,8 @@ def _index_of(
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Pause the search for cycles. An index is millions of small objects and no cycle, and looking
-    through them again and again takes a seventh of the time of a first pack for a goal."""
+    """Pause the garbage collector. An index has millions of small objects and no cycle, and
+    repeated collections take a seventh of the time of a first pack for a goal."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -165,7 +166,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _tag(named: Sequence[RelPath], key: bytes) -> str:
-    """Tells the indexes of one project apart."""
+    """Return a suffix that distinguishes the indexes of one project."""
     text = "\0".join(named).encode("utf-8", "surrogateescape")
     return f"-{hmac.new(key, text, 'sha256').hexdigest()[:16]}" if named else ""
 
@@ -187,9 +188,9 @@ class KeptPast(Struct, frozen=True, array_like=True):
 
 
 def past_of(root: Root, environ: Mapping[str, str]) -> Past:
-    """What a ranking needs of the last commits of the repository that holds `root`, kept until its
-    head moves. Messages may hold anything, so they are cleaned like every other text before
-    anything is kept of them."""
+    """Return the prepared history of the repository that holds `root`, cached until its head moves.
+    Messages may hold anything, so they are redacted like every other text before they are
+    cached."""
     from sutler.scan.commits import head_of, read_history
     from sutler.scan.git import find_repository
     from sutler.secrets.cleaner import cleaner, numbered
@@ -225,14 +226,14 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
 
 
 def _keep(name: str, value: Kept | Later, environ: Mapping[str, str]) -> None:
-    """With a checksum in front, so that a truncated file is known by its content."""
+    """Write a value with a checksum in front, so that a truncated file is detected."""
     data = msgspec.msgpack.encode(value)
     check = crc32(data).to_bytes(_CHECK, "little")
     home.keep(name, check + data, environ, durable=False)
 
 
 def _restored(name: str, shape: type[_Shape], environ: Mapping[str, str]) -> _Shape | None:
-    """What `_keep` wrote; anything odd about it counts as absent."""
+    """Read a file of `_keep`; None if it is damaged or of another shape."""
     data = home.cached(name, environ)
     if data is None or crc32(memoryview(data)[_CHECK:]).to_bytes(_CHECK, "little") != data[:_CHECK]:
         return None
@@ -243,7 +244,7 @@ def _restored(name: str, shape: type[_Shape], environ: Mapping[str, str]) -> _Sh
 
 
 def _load(name: str, rules: str, environ: Mapping[str, str]) -> _State | None:
-    """What is kept, if it is whole and of this version and these rules."""
+    """Load the saved state if it is whole and of this version and these rules."""
     base = _restored(f"{name}.bin", Kept, environ)
     if base is None or (base.version, base.rules) != (_versions(), rules):
         return None
@@ -266,7 +267,7 @@ def _load(name: str, rules: str, environ: Mapping[str, str]) -> _State | None:
 
 
 class _Texts:
-    """Clean texts on demand: from the bytes that were read already, else from the disk."""
+    """Clean texts on demand: from the bytes in memory, else from the disk."""
 
     def __init__(self, root: Root, clean: Clean) -> None:
         self._root = root
@@ -276,8 +277,8 @@ class _Texts:
     def look(
         self, entries: Sequence[FileEntry], cached: Mapping[str, Sight], seen_ns: int
     ) -> dict[str, Sight]:
-        """What every file looks like now; the bytes of those that had to be read are held, as long
-        as there is room."""
+        """Return the stat key of every file. Bytes of files that had to be read stay in memory
+        while there is room."""
         files: dict[str, Sight] = {}
         room = HELD
         with self._root.reader() as reader:

@@ -1,8 +1,9 @@
-"""Files that a task names without a path: by a name that is theirs, by the component that its title
-names, by a definition in the task's words; and the files that share the name of a best one.
+"""Files that a task names without a path: by their own name, by the component in the title, or by a
+definition in the task's words; and files that share the name of one of the best.
 
 `no-unused-labels`, `NoUnusedLabels` and `no_unused_labels.js` are one name; `mod.rs`, `index.ts`
-and `__init__.py` have the name of their folder."""
+and `__init__.py` have the name of their folder.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _BESIDE_CODE = frozenset({"test", "example", "bench"})
 
 
 def namesakes(query: Query, links: Links, reader: Reader) -> Scores:
-    """Files whose own name the task uses: the rarer, the stronger."""
+    """Score files whose own name the task uses: a rarer name scores more."""
     weights: dict[str, float] = {}
     spelled = [(bare(name), weight) for name, weight in query.names.items()]
     joined = [("".join(parts), weight) for parts, weight in query.compounds]
@@ -41,13 +42,14 @@ def namesakes(query: Query, links: Links, reader: Reader) -> Scores:
 
 
 def _of_code(numbers: Sequence[int], reader: Reader) -> Sequence[int]:
-    """Without tests and examples where there is anything else."""
+    """Drop tests and examples if other files remain."""
     own = [number for number in numbers if reader.docs[number].kind not in _BESIDE_CODE]
     return own or numbers
 
 
 def scoped(query: Query, links: Links, reader: Reader) -> Scores:
-    """Files of the component that the title names: `fix(parser):`, `[Select]`, `net/http:`."""
+    """Score files of the component that the title names: `fix(parser):`, `[Select]`,
+    `net/http:`."""
     scores: Scores = {}
     most = _WIDE * len(reader.docs)
     for name in query.scope:
@@ -59,7 +61,8 @@ def scoped(query: Query, links: Links, reader: Reader) -> Scores:
 
 
 def twins(best: Sequence[tuple[int, float]], links: Links, reader: Reader) -> Scores:
-    """Files with the name of a best file: the header of a source, the copy for another platform."""
+    """Score files with the name of a best file: the header of a source, the copy for another
+    platform."""
     scores: Scores = {}
     for number, strength in best:
         module = links.module(number)
@@ -72,7 +75,8 @@ def twins(best: Sequence[tuple[int, float]], links: Links, reader: Reader) -> Sc
 
 
 def spelled(reader: Reader, worth: Mapping[str, float], numbers: Sequence[int]) -> Scores:
-    """Files by their definition whose name says the most of a task in the fewest other words."""
+    """Score files by the definition whose name has the most of the task's words and the fewest
+    others."""
     return {number: _best_name(reader, worth, number) for number in numbers}
 
 

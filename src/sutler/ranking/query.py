@@ -1,8 +1,8 @@
-"""A task's text, taken apart: what it says in its title, in back-ticks, in code, in a traceback, in
-prose.
+"""Parser for a task's text: title, back-ticks, code, traceback and prose are zones of their own.
 
-A task is an issue, a goal, acceptance criteria or a stack trace, in any mix; each zone's words
-weigh differently."""
+A task is an issue, a goal, acceptance criteria or a stack trace, in any mix. The words of each zone
+have their own weight.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ZONE_WEIGHTS = {
     "trace": 0.4,
     "setup": 0.05,
 }
-"""How much a word weighs by where it stands; `setup` is version lists and templates."""
+"""Weight of a word by its zone; `setup` is version lists and templates."""
 
 MAX_CHARS = 60_000
 _MAX_TERMS = 250
@@ -72,7 +72,7 @@ _FORM_WORDS = (
     " snippet solution step steps suggested summary tell terms trace"
 )
 _FORM = frozenset(_FORM_WORDS.split()) | STOP
-"""Words of the headings of issue forms: a heading of these alone says nothing of the task."""
+"""Words of the headings of issue forms. A heading that has no others is not about the task."""
 _VERSION_LINE = re.compile(
     r"^[ \t]{0,20}[\w.-]{1,60}[ \t]{0,40}[:=]{0,3}[ \t]{0,40}v?\d{1,6}(?:\.\d{1,6}){1,6}\S{0,40}["
     r" \t]{0,20}$",
@@ -83,7 +83,7 @@ _KIND = re.compile(
     r"|revert|regression|enhancement|feature request|request|proposal|question|rfc|bug report|enh)",
     re.I,
 )
-"""Kinds of a change; the word says nothing of where it is."""
+"""Kinds of a change; they do not locate it."""
 _WORD = r"[@\w./-]{2,40}"
 _TAG = re.compile(
     rf"\s{{0,9}}(?:\[(?P<bracket>[^\]\n]{{1,60}})\]:?"
@@ -121,11 +121,11 @@ _ABOUT = {
 
 
 class Query(Struct, frozen=True):
-    """`terms` are weighted over all zones, `title` and `ticked` are the same for one zone; `names`
-    are identifiers as written (for definitions) with the weight of their best zone; `about` names
-    classes that the title asks for; `scope` names components that stand before its colon or in
-    brackets; `compounds` are neighbouring words that may be one name in the
-    code, with the weight of their zone."""
+    """A parsed task. `terms` are weighted over all zones; `title` and `ticked` are weighted in one
+    zone; `names` are identifiers as written (for definitions), with the weight of their best zone;
+    `about` names classes of files that the title asks for; `scope` names components that stand
+    before the title's colon or in brackets; `compounds` are neighbouring words that may be one name
+    in the code, with the weight of their zone."""
 
     terms: dict[str, float]
     title: dict[str, float]
@@ -140,8 +140,7 @@ class Query(Struct, frozen=True):
 
 
 def analyse(text: str, zoned: bool = True) -> Query:
-    """The whole of a task's text as the signals want it; without `zoned` a word weighs the same
-    everywhere."""
+    """Parse a task's text. Without `zoned`, every word has the same weight."""
     text = text.replace("\r\n", "\n")[:MAX_CHARS]
     mentions = mentions_of(text)
     zones = _zones(text)
@@ -174,7 +173,7 @@ def analyse(text: str, zoned: bool = True) -> Query:
 
 
 def _tags(title: str) -> tuple[str, tuple[str, ...]]:
-    """A title without the kind of change that it starts with (`fix(parser):`, `[Bug]`), and the
+    """Split a title into its text without the kind of change (`fix(parser):`, `[Bug]`), and the
     components that stand there."""
     kept: list[str] = []
     for _ in range(_MOST_TAGS):
@@ -194,7 +193,7 @@ def _tags(title: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _zones(text: str) -> list[tuple[str, str]]:
-    """(zone, text) pairs in the order of the task."""
+    """Return (zone, text) pairs in the order of the task."""
     text = _FORM_LINE.sub(_without_form, URL.sub(" ", _HIDDEN.sub(" ", text)))
     title, _, rest = text.strip().partition("\n")
     if title.startswith("panic: ") or is_trace(_PARAGRAPH.split(text.strip(), maxsplit=1)[0]):
@@ -214,13 +213,13 @@ def _zones(text: str) -> list[tuple[str, str]]:
 
 
 def _without_form(match: re.Match[str]) -> str:
-    """A heading, without its words where they are those of an issue form."""
+    """Return a heading, emptied if all its words are those of an issue form."""
     plain = [word.lower() for word in words(match[1])]
     return "### " if plain and _FORM.issuperset(plain) else match[0]
 
 
 def _block(code: str, setup: bool) -> list[tuple[str, str]]:
-    """A fenced block: a traceback, a version list, or code."""
+    """Return the zones of a fenced block: a traceback, a version list, or code."""
     lines = code.count("\n") + 1
     if setup or (lines > 2 and len(_VERSION_LINE.findall(code)) * 2 > lines):
         return [("setup", code)]
@@ -234,8 +233,8 @@ def _errors(code: str) -> list[tuple[str, str]]:
 
 
 def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
-    """Paragraphs outside fences: headings switch the setup zone on and off, indented lines may be
-    code."""
+    """Return the zones of paragraphs outside fences. Headings switch the setup zone on and off;
+    indented lines may be code."""
     zones: list[tuple[str, str]] = []
     for paragraph in _PARAGRAPH.split(text):
         first = paragraph.strip().partition("\n")[0]
@@ -256,8 +255,8 @@ def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
 
 
 def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
-    """Identifiers as written. In prose only what looks like code counts; in titles, ticks and code
-    any word may."""
+    """Collect identifiers as written. In prose only words that look like code count; in titles,
+    back-ticks and code every word may."""
     names: dict[str, float] = {}
     for zone, text in zones:
         weight = ZONE_WEIGHTS[zone]
@@ -274,13 +273,14 @@ def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
 
 
 def like_code(word: str) -> bool:
-    """Whether a word is spelled as only names of code are: with capitals or underscores inside."""
+    """Return whether a word is spelled as only names of code are, with inner capitals or
+    underscores."""
     return _CODELIKE.fullmatch(word) is not None
 
 
 def _with_frames(names: dict[str, float], mentions: tuple[Mention, ...]) -> dict[str, float]:
-    """Functions of stack frames count as if they stood in back-ticks: line numbers may be another
-    version's."""
+    """Add the functions of stack frames with the weight of back-ticks: line numbers may be those of
+    another version."""
     for mention in mentions:
         if (
             mention.function
@@ -300,7 +300,8 @@ def _dotted(zones: list[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _compounds(zones: list[tuple[str, str]]) -> tuple[tuple[tuple[str, ...], float], ...]:
-    """Words that stand side by side in titles and back-ticks, and words with hyphens anywhere."""
+    """Return words that stand side by side in titles and back-ticks, and words with hyphens
+    anywhere."""
     compounds: dict[tuple[str, ...], float] = {}
     for zone, text in zones:
         if zone in ("setup", "trace"):
@@ -331,8 +332,8 @@ def _phrases(zones: list[tuple[str, str]]) -> tuple[str, ...]:
 def with_compounds(
     query: Query, holds: Callable[[str], bool], share: float = WEIGHTS.compounds
 ) -> Query:
-    """The query with the terms and names that its words make, as far as `holds` says that the
-    project has the term. They weigh this share of the zone that the words stand in."""
+    """Return the query with the terms and names that its words form together, if the project has
+    the term (`holds`). They weigh this share of the zone of their words."""
     if not share:
         return query
     terms, names = dict(query.terms), dict(query.names)
@@ -346,13 +347,13 @@ def with_compounds(
 
 
 def compound_terms(query: Query) -> list[str]:
-    """The terms that `with_compounds` asks for."""
+    """Return the terms that `with_compounds` looks up."""
     return [term for parts, _ in query.compounds for term, _ in _spellings(parts)]
 
 
 def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """(term, name as a definition has it) of words put together, the last of them also without a
-    plural's s."""
+    """Yield (term, name as a definition has it) of words joined, and again with a plural's s
+    dropped from the last."""
     for last in dict.fromkeys((words[-1], words[-1].removesuffix("s"))):
         parts = (*words[:-1], last)
         yield "_".join(parts), "_".join(parts)

@@ -1,7 +1,8 @@
 """An index as a query reads it: postings of terms over all files, facts of the few that are parsed.
 
-Facts are asked for by document and are the same whether they were kept or extracted just now, so
-that an answer never depends on what earlier queries left in a cache."""
+Facts are requested by document. They are the same whether they are cached or extracted now, so that
+an answer does not depend on earlier queries.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ class _Walk:
 
 
 class Reader:
-    """Postings and facts, remembered for one query."""
+    """Postings and facts, cached for one query."""
 
     def __init__(self, index: Index | Words, source: Source) -> None:
         self._words: Words = _Walk(index) if isinstance(index, Index) else index
@@ -68,22 +69,22 @@ class Reader:
         self._definers: dict[str, dict[int, int]] = {}
 
     def seek(self, terms: Iterable[str]) -> None:
-        """Look many terms up at once."""
+        """Look up many terms at once."""
         missing = [term for term in dict.fromkeys(terms) if term not in self._postings]
         self._postings.update(zip(missing, self._words.postings(missing), strict=True))
 
     def postings(self, term: str) -> Mapping[int, int]:
-        """Documents that hold a term, with its count in each."""
+        """Return the documents that hold a term, with its count in each."""
         if term not in self._postings:
             self.seek([term])
         return self._postings[term]
 
     def holds(self, term: str) -> bool:
-        """Whether any document holds a term."""
+        """Return whether any document holds a term."""
         return bool(self.postings(term))
 
     def parse(self, numbers: Iterable[int]) -> None:
-        """Have the facts of these documents ready."""
+        """Load the facts of these documents."""
         missing = [number for number in numbers if number not in self._facts]
         facts = self._source([self.docs[number] for number in missing])
         self._facts.update(zip(missing, facts, strict=True))
@@ -96,7 +97,7 @@ class Reader:
 
     @property
     def parsed(self) -> Mapping[int, Facts]:
-        """The documents whose facts are ready."""
+        """Documents whose facts are loaded."""
         return self._facts
 
     def facts(self, number: int) -> Facts:
@@ -108,13 +109,13 @@ class Reader:
         return self.facts(number).regions
 
     def definers(self, name: str) -> Mapping[int, int]:
-        """The parsed documents that define a name, with the kinds of the definitions: 1 for a
-        function, 2 for a type, 4 for a field, added up."""
+        """Return the parsed documents that define a name, with the sum of the definitions' kinds: 1
+        for a function, 2 for a type, 4 for a field."""
         return self._definers.get(name, {})
 
 
 def extracted(texts: Mapping[str, str]) -> Source:
-    """Facts extracted in this process from texts by path."""
+    """Return a source of facts that extracts them in this process, from texts by path."""
     from sutler.languages.extract import extract
 
     return lambda docs: [extract(doc.path, texts[doc.path]) for doc in docs]

@@ -1,4 +1,4 @@
-"""Why a file stands where it does: sentences that name their evidence."""
+"""Reasons for a file's rank: sentences that name their evidence."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from msgspec import Struct
 
 
 class Signal(Struct, frozen=True, gc=False):
-    """One ingredient's share of a file's score: its value in [0, 1] and what its weight made of
-    it."""
+    """One ranking signal of a file: its value in [0, 1] and its weighted share of the score."""
 
     name: str
     value: float
@@ -17,8 +16,8 @@ class Signal(Struct, frozen=True, gc=False):
 
 
 class Proof(Struct, frozen=True):
-    """What a reason quotes: the task's words that the best region holds, its lines, and how many
-    commits with words of the task changed the file."""
+    """Evidence that a reason quotes: the task's words in the best region, its lines, and the number
+    of commits with words of the task that changed the file."""
 
     words: tuple[str, ...] = ()
     lines: str = ""
@@ -75,7 +74,7 @@ _CLASSES = {
     "ci": "it belongs to continuous integration",
 }
 _FIRST = frozenset({"named", "mention", "frame", "defines", "title_defines"})
-"""The evidence that stands first: names and places are easier to check than words."""
+"""Evidence that comes first: names and places are easier to check than words."""
 _MOST = 4
 _LEAST_SHARE = 0.06
 
@@ -83,8 +82,8 @@ _LEAST_SHARE = 0.06
 def sentences(
     shares: Sequence[Signal], names: Sequence[str], proof: Proof, kind: str, prior: float
 ) -> tuple[str, ...]:
-    """The strongest signals as sentences that name their evidence, and the class where it holds the
-    file back."""
+    """Return the strongest signals as sentences that name their evidence, and the file's class if
+    it lowers the score."""
     total = sum(signal.share for signal in shares) or 1.0
     commits = f"{proof.commits} commits" if proof.commits > 1 else "a commit"
     parts = {

@@ -1,9 +1,9 @@
-"""What a task makes of each region of a file: the words it holds by their worth, its name, the
-lines it covers.
+"""Worth of each region of a file for a task: its words by their worth, its name, its lines.
 
-A function that holds many of a task's rare words together says more than a long file that holds
-them far apart, so the best region of a file is a signal of the ranking, and all of them decide what
-an excerpt shows."""
+A function that holds many rare words of a task is better evidence than a long file that holds them
+far apart. So the best region of a file is a ranking signal, and all of them decide which lines an
+excerpt shows.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _NEAR = 0.2  # what the better of a region's neighbours counts
 
 
 class Lens(Struct, frozen=True):
-    """What a task looks for: terms by check sum with their worth (zone weight times rarity), the
-    same by name, and the query they came from."""
+    """A task as regions are compared with it: terms by check sum with their worth (zone weight
+    times rarity), the same by name, and their query."""
 
     by_sum: dict[int, float]
     worth: dict[str, float]
@@ -37,7 +37,7 @@ def lens_of(query: Query, worth: Mapping[str, float]) -> Lens:
 
 
 def lexical(region: Region, lens: Lens) -> float:
-    """The worth of the task's terms that a region holds."""
+    """Sum the worth of the task's terms that a region holds."""
     sums = array("I")
     sums.frombytes(region.terms)
     by_sum = lens.by_sum
@@ -45,17 +45,17 @@ def lexical(region: Region, lens: Lens) -> float:
 
 
 def passage(regions: Sequence[Region], lens: Lens) -> float:
-    """The best region's words, long ones held back: how well a file's best place fits a task."""
+    """Return the worth of the best region's words, dampened for long regions."""
     return max((density(region, lens) for region in regions), default=0.0)
 
 
 def density(region: Region, lens: Lens) -> float:
-    """The worth of the words that a region holds, long regions held back."""
+    """Return the worth of the words that a region holds, dampened for long regions."""
     return lexical(region, lens) / math.sqrt(6 + region.end - region.start)
 
 
 def held_by(region: Region) -> frozenset[int]:
-    """The check sums of a region's terms."""
+    """Return the check sums of a region's terms."""
     sums = array("I")
     sums.frombytes(region.terms)
     return frozenset(sums)
@@ -64,8 +64,8 @@ def held_by(region: Region) -> frozenset[int]:
 def scores_of(
     regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = (), owners: Sequence[int] = ()
 ) -> tuple[float, ...]:
-    """A score per region: words, its own name and its class's (`owners`, as `owners_of` finds
-    them), lines that a trace points at, and a share of its better neighbour's score."""
+    """Score each region: its words, its own name and its class's (`owners`, from `owners_of`),
+    lines that a trace points at, and a share of its better neighbour's score."""
     named = [_named(region, lens) for region in regions]
     own = [lexical(region, lens) + name for region, name in zip(regions, named, strict=True)]
     for i, owner in enumerate(owners):
@@ -80,9 +80,9 @@ def scores_of(
 
 
 class Traits(Struct, frozen=True, gc=False):
-    """What a region shows of a task, apart from how it compares with others: the share of the
-    task's words by worth, the same for the title, whether the task uses its name or the name of its
-    class, and whether the task points at one of its lines."""
+    """Properties of a region for a task, without a comparison to others: its share of the task's
+    words by worth, the same for the title, whether the task uses its name or that of its class, and
+    whether the task points at one of its lines."""
 
     words: float
     title: float
@@ -94,7 +94,7 @@ class Traits(Struct, frozen=True, gc=False):
 def traits_of(
     regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = (), owners: Sequence[int] = ()
 ) -> tuple[Traits, ...]:
-    """The traits of each region, in order."""
+    """Return the traits of each region, in order."""
     total = sum(lens.by_sum.values()) or 1.0
     titled = {checksum(term) for term in lens.query.title}
     title = sum(worth for number, worth in lens.by_sum.items() if number in titled) or 1.0
@@ -121,7 +121,7 @@ def _is_named(region: Region, lens: Lens) -> bool:
 
 
 def owners_of(regions: Sequence[Region], lines: Sequence[str]) -> tuple[int, ...]:
-    """For each region the number of the class that it is indented below, or -1."""
+    """Return for each region the number of the class that it is indented below, or -1."""
     owners: list[int] = []
     owner, depth = -1, 0
     for i, region in enumerate(regions):
@@ -134,7 +134,7 @@ def owners_of(regions: Sequence[Region], lines: Sequence[str]) -> tuple[int, ...
 
 
 def _named(region: Region, lens: Lens) -> float:
-    """A region whose own name the task uses, whole or in the words of its title."""
+    """Return how far the task uses a region's own name: whole, or in the words of its title."""
     if not region.name:
         return 0.0
     weight = lens.query.names.get(region.name.rpartition("::")[2], 0.0)

@@ -1,8 +1,9 @@
-"""Files that a task names, and which file a name means: paths, links, stack frames of many
-languages, hunks of a diff; and suffix matching of paths, dotted names and imports over a project.
+"""Resolve the names in a task to files: paths, links, stack frames of many languages, hunks of a
+diff; and match suffixes of paths, dotted names and imports over a project.
 
-Every repetition of the patterns is bounded or cannot be entered twice at the same place: a task is
-untrusted text."""
+Every repetition of the patterns is bounded or cannot match twice at the same place: a task is
+untrusted text.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ _MODULE = re.compile(
     r"((?:[\w-]{1,100}/){2,20}[\w-]{1,100}|(?:\w{1,100}(?:\.|::)){2,20}\w{1,100})"
     r"(?![\w@/(-]|[.:]\w)"
 )
-"""A module by all parts of its path; an import in an example says little of the task."""
+"""A module by all parts of its path; an import in an example is weak evidence for the task."""
 _PLACE = r"(?P<path>[\w.$/\\:@~+-]{1,300}\.\w{1,5}):(?P<line>\d{1,9})"
 _INNERMOST_LAST = (
     re.compile(
@@ -89,7 +90,7 @@ _DIFF_HEAD = re.compile(
 
 
 class Mention(Struct, frozen=True, gc=False):
-    """A path that the task names; `strength` falls for outer stack frames; `line` is 0 when none is
+    """A path that the task names; `strength` falls for outer stack frames; `line` is 0 if none is
     given."""
 
     path: str
@@ -101,7 +102,7 @@ class Mention(Struct, frozen=True, gc=False):
 
 
 def mentions_of(text: str) -> tuple[Mention, ...]:
-    """Paths in URLs, stack frames, diffs and running text; the innermost frames are the
+    """Return the paths in URLs, stack frames, diffs and running text; the innermost frames are the
     strongest."""
     mentions: dict[tuple[str, int, bool], Mention] = {}
     for url in URL.findall(text):
@@ -128,7 +129,7 @@ def mentions_of(text: str) -> tuple[Mention, ...]:
 
 
 def _frames(text: str) -> list[Mention]:
-    """Stack frames of any language, each with its function."""
+    """Return the stack frames of any language, each with its function."""
     frames: list[Mention] = []
     for patterns, first in ((_INNERMOST_LAST, False), (_INNERMOST_FIRST, True)):
         for pattern in patterns:
@@ -145,12 +146,13 @@ def _frames(text: str) -> list[Mention]:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Spaces in place of a match: what follows keeps its position."""
+    """Replace a match by as many spaces, so that later positions stay."""
     return " " * len(match[0])
 
 
 def _with_package(path: str, name: str) -> str:
-    """A frame of the JVM names the file alone; the package of its function leads to the folder."""
+    """Complete a JVM frame, which names the file only, with the folder from the function's
+    package."""
     parts = name.split(".")
     if path.rpartition(".")[2] in _JVM and "/" not in path and len(parts) > 2:
         return "/".join((*parts[:-2], path))
@@ -194,12 +196,12 @@ class Links:
                 self._by_folder.setdefault(doc.path.split("/")[-2], []).append(number)
 
     def module(self, number: int) -> list[str]:
-        """The parts of a document's name as a module; none for one that nothing names."""
+        """Return the parts of a document's module name; empty if nothing can import it."""
         doc = self._docs[number]
         return module_parts(doc.path) if doc.language or doc.kind == "source" else []
 
     def mentioned(self, path: str) -> list[tuple[int, float]]:
-        """Documents that a path in a task may mean, with how sure that is."""
+        """Return the documents that a path in a task may mean, each with its confidence."""
         if not self._by_name:
             for number, doc in self._docs.items():
                 self._by_name.setdefault(doc.path.rpartition("/")[2], []).append(number)
@@ -223,8 +225,8 @@ class Links:
         return [(number, sure / len(best)) for number in best]
 
     def dotted(self, name: str) -> list[tuple[int, float]]:
-        """Documents that a dotted name's leading part spells: `a.b.c.D` means a/b/c.py before
-        a/b.py."""
+        """Return the documents that the leading part of a dotted name spells: for `a.b.c.D`,
+        a/b/c.py before a/b.py."""
         parts = name.split(".")
         for size in range(len(parts), 1, -1):
             hits = self._by_module(parts[:size])
@@ -242,14 +244,15 @@ class Links:
         return hits if len(hits) <= 4 else []
 
     def imported(self, number: int) -> list[int]:
-        """Documents that a document imports, as far as the names say."""
+        """Return the documents that a document imports, by names alone."""
         targets = self._imported.get(number)
         if targets is None:
             targets = self._imported[number] = list(self.needed(number))
         return targets
 
     def needed(self, number: int) -> dict[int, float]:
-        """The same with how sure it is: an import that means several files tells less of each."""
+        """Return the imported documents with a confidence: an import that may mean several files
+        counts less for each."""
         doc = self._docs[number]
         sureness: dict[int, float] = {}
         imports = self._reader.facts(number).imports
@@ -274,8 +277,8 @@ class Links:
         return self._closest(parts) or (self._closest(parts[:-1]) if len(parts) > 2 else [])
 
     def _closest(self, parts: list[str]) -> list[int]:
-        """Documents whose module path shares the longest suffix with `parts`, and at least two
-        parts of it."""
+        """Return the documents whose module path shares the longest suffix with `parts`, of at
+        least two parts."""
         if len(parts) == 1:
             hits = self._by_stem.get(parts[0], [])
             return hits if len(hits) <= 3 else []
@@ -293,15 +296,16 @@ class Links:
         return self._by_stem.get(stem, [])
 
     def named(self, name: str) -> list[int]:
-        """Documents of code with a name, however it is spelled; `name` as `bare` gives it."""
+        """Return the documents of code with a name in any spelling; `name` is normalised by
+        `bare`."""
         if not self._by_bare:
             for stem, numbers in self._by_stem.items():
                 self._by_bare.setdefault(bare(stem), []).extend(numbers)
         return self._by_bare.get(name, [])
 
     def inside(self, name: str) -> list[int]:
-        """Documents below a folder with a name, however it is spelled; a crate or a package often
-        has the project's name before it: `regex-lite`."""
+        """Return the documents below a folder with a name in any spelling. A crate or a package
+        often has the project's name before it: `regex-lite`."""
         folders: dict[str, bool] = {}
         inside: list[int] = []
         for number, doc in self._docs.items():
@@ -332,12 +336,13 @@ def _common_suffix(left_parts: list[str], right_parts: list[str]) -> int:
 
 
 def bare(part: str) -> str:
-    """A part of a name or of a path, as both spell it: `HttpClient` and `http_client` alike."""
+    """Normalise a part of a name or of a path: `HttpClient` and `http_client` are equal."""
     return part.replace("_", "").replace("-", "").lower()
 
 
 def module_parts(path: str) -> list[str]:
-    """A path as the parts of a module's name: no extension, no `__init__`, `index` or `mod`."""
+    """Split a path into the parts of a module's name: no extension, no `__init__`, `index` or
+    `mod`."""
     parts = path.split("/")
     name = parts[-1]
     stem = name[: name.find(".")] if name.find(".") > 0 else name
@@ -348,7 +353,7 @@ def module_parts(path: str) -> list[str]:
 
 
 def target_parts(target: str, path: str) -> list[str]:
-    """An import's target as path parts, made absolute where it is relative to the importing
+    """Split an import's target into path parts, made absolute if it is relative to the importing
     file."""
     folder = path.split("/")[:-1]
     if target.startswith(("./", "../")):

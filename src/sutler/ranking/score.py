@@ -1,4 +1,4 @@
-"""All signals of a query, scaled, weighted, multiplied by the class prior, ordered and
+"""Scores of a query: all signals scaled, weighted, multiplied by the class prior, sorted and
 explained."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sutler.ranking.weights import ABOUT_PRIORS, DECLARATIONS, PRIORS, WEIGHTS, 
 from sutler.scan.commits import History
 
 PARSED = 120
-"""Files that are parsed for a task."""
+"""Number of files that are parsed for a task."""
 _BEST = 12  # how many of the best files pull others along
 _EXERCISERS = 6
 _PULLING = 6  # whose namesakes count
@@ -49,8 +49,8 @@ class Ranked(Struct, frozen=True, gc=False):
 
 
 class Evidence(Struct, frozen=True):
-    """Every signal's value in [0, 1] by document, their weighted sums, the priors, and the lines
-    the task points at."""
+    """Value of every signal in [0, 1] by document, their weighted sums, the priors, and the lines
+    that the task points at."""
 
     values: dict[str, Scores]
     sums: Scores
@@ -66,9 +66,9 @@ def rank(
     weights: Weights = WEIGHTS,
     limit: int | None = None,
 ) -> tuple[Ranked, ...]:
-    """Files by their worth for a task, in two steps: words, paths and history choose the files that
-    are parsed, and all signals order these. Files no signal speaks for are left out. A bare History
-    is summarised first."""
+    """Rank files by their worth for a task, in two steps: words, paths and history choose the files
+    to parse, and all signals order these. Files without any signal are left out. A bare History is
+    summarised first."""
     if isinstance(past, History):
         past = history.summarise(past)
     query = query_of(reader, task, weights)
@@ -87,7 +87,7 @@ def rank(
 
 
 def query_of(reader: Reader, task: str, weights: Weights = WEIGHTS) -> Query:
-    """A task as a query of this project: with the names that its words make there."""
+    """Parse a task as a query of this project, with the names that its words form there."""
     query = analyse(task, zoned=weights.zones > 0)
     names = [*query.terms, *compound_terms(query)]
     reader.seek([key for term in names for key in (term, f"/{term}")])
@@ -110,8 +110,8 @@ def _proofs(
 
 
 def prover(lens: Lens, task: str) -> Callable[[Sequence[Region]], Proof]:
-    """What a reason may quote of some regions: the lines of the densest, and the task's words that
-    it holds."""
+    """Return a function that extracts the evidence from regions: the lines of the densest one, and
+    the task's words in it."""
     worth, spelled = _by_worth(lens), _words_of(task)
 
     def prove(regions: Sequence[Region]) -> Proof:
@@ -131,7 +131,7 @@ def _by_worth(lens: Lens) -> list[str]:
 
 
 def _words_of(task: str) -> dict[str, str]:
-    """How the task spells each term first."""
+    """Return for each term its first spelling in the task."""
     spellings: dict[str, str] = {}
     for word in words(task[:MAX_CHARS]):
         for term in split(word):
@@ -159,7 +159,7 @@ def _ranked(
 
 
 def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Evidence:
-    """Choose what to parse; then the direct signals of these files, then those that follow from the
+    """Choose the files to parse; then compute their direct signals, then those that follow from the
     best files so far."""
     links = Links(reader)
     paths = {doc.path: number for number, doc in reader.docs.items()}
@@ -221,7 +221,7 @@ def _candidates(
     priors: Scores,
     weights: Mapping[str, float],
 ) -> list[int]:
-    """The files that are worth parsing, by the signals that need no parse."""
+    """Return the files that are worth parsing, by the signals that need no parse."""
     tables = signals.score(reader, query, signals.norms_of(reader))
     sums: Scores = {}
     for name, scores in (*_lexical(tables).items(), *others.items()):
@@ -241,7 +241,7 @@ def _follow(
     followed: Mapping[int, int],
     evidence: Evidence,
 ) -> None:
-    """Signals that follow from the best files so far."""
+    """Add the signals that follow from the best files so far."""
     table = asdict(weights)
     if weights.passage:
         first = [doc for doc, _ in _best(totals(evidence), _READ)]
@@ -264,9 +264,9 @@ def _follow(
 
 
 def _needed(evidence: Evidence, links: Links, reader: Reader, weight: float) -> Scores:
-    """What the best file of code imports: a change there often reaches what it stands on. These
-    files follow the best ones and do not pass them, so each is lifted by what parts it from the
-    second best file at most."""
+    """Score the imports of the best file of code, since a change often reaches its dependencies.
+    They must follow the best files and not pass them, so each rises at most by its distance to the
+    second best file."""
     if not weight:
         return {}
     scores = totals(evidence)
@@ -285,7 +285,7 @@ def _needed(evidence: Evidence, links: Links, reader: Reader, weight: float) -> 
 
 
 def _note(evidence: Evidence, name: str, scores: Scores, weights: dict[str, float]) -> None:
-    """Take a signal into the sums."""
+    """Add a signal to the sums."""
     evidence.values[name] = scores
     weight, sums = weights[name], evidence.sums
     if weight:
@@ -309,7 +309,7 @@ def _lens(reader: Reader, query: Query) -> Lens:
 
 
 def _priors(reader: Reader, query: Query, spoken: signals.Mentions, weights: Weights) -> Scores:
-    """The class prior, lifted where the title is about that class or the task names the very
+    """Return the class priors, raised if the title is about that class or the task names the very
     file."""
     if not weights.priors:
         return {}
@@ -333,8 +333,8 @@ def _scaled(scores: Scores) -> Scores:
 
 
 def totals(evidence: Evidence) -> Scores:
-    """The weighted sum of all signals so far times the prior, for every file that any signal speaks
-    for."""
+    """Return the weighted sum of all signals so far, times the prior, for every file that has a
+    signal."""
     prior = evidence.priors.get
     return {doc: value * prior(doc, 1.0) for doc, value in evidence.sums.items()}
 

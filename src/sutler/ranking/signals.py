@@ -1,7 +1,7 @@
 """Signals of a ranking: fielded BM25 over the index, mentions, definitions, quoted literals,
 imports, tests.
 
-One pass over the postings of a task's terms feeds every lexical signal.
+All lexical signals come from one pass over the postings of a task's terms.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Lexical(Struct, frozen=True):
 
 
 class Norms(Struct, frozen=True):
-    """What to multiply a term's count by, per document: weight over normalised length. `body` is
-    of all documents, `symbols` and `docs` of those that were parsed."""
+    """Factors for a term's count, per document: weight over normalised length. `body` covers all
+    documents, `symbols` and `docs` only parsed ones."""
 
     body: Scores
     symbols: Scores
@@ -65,8 +65,8 @@ def idf(count: float, total: int) -> float:
 
 
 def score(reader: Reader, query: Query, norms: Norms, only: Sequence[int] | None = None) -> Lexical:
-    """All lexical signals of a query: of every document by its body and its path, or of those in
-    `only`, which are parsed, by the names and texts of their definitions too."""
+    """Compute all lexical signals of a query: for every document by its body and path, or for the
+    parsed ones in `only` by the names and texts of their definitions too."""
     total = len(reader.docs)
     tables = Lexical({}, {}, {}, {}, {}, {}, {})
     reader.seek([key for term in query.terms for key in (term, f"/{term}")])
@@ -145,7 +145,7 @@ def _add_names(
     share: float,
     total: int,
 ) -> None:
-    """Names of definitions apart, with the rarity a term has among names: counted in the parsed
+    """Score names of definitions apart, by the rarity of a term among names: counted in the parsed
     documents, and estimated from them for the others that hold the term."""
     weight, titled = weights
     named = [(doc, value >> 8 & 255) for doc, _, value, _ in rows if value & 0xFF00]
@@ -165,7 +165,7 @@ def _add_places(
     weights: tuple[float, float],
     total: int,
 ) -> None:
-    """Paths apart, with the rarity a term has among paths: every path may hold the project's own
+    """Score paths apart, by the rarity of a term among paths: every path may hold the project's own
     name."""
     weight, titled = weights
     rarity = idf(holders, total)
@@ -200,7 +200,7 @@ _AFFIXES = (
 
 
 class Mentions(NamedTuple):
-    """Files that the task names in its title, elsewhere, or as stack frames, and the lines it
+    """Files that the task names in its title, elsewhere, or as stack frames, and the lines that it
     points at."""
 
     titled: Scores
@@ -210,8 +210,9 @@ class Mentions(NamedTuple):
 
 
 def mentions(query: Query, links: Links, paths: Mapping[str, int]) -> Mentions:
-    """What the task names. A bare trace has no title, and its frames are what it names: else the
-    module that defines the exception would stand before the line that raises it."""
+    """Collect the files that the task names. In a bare trace without a title the frames count as
+    named; otherwise the module that defines the exception would rank before the line that raises
+    it."""
     spoken = Mentions({}, {}, {}, {})
     for mention in query.mentions:
         if mention.titled and mention.path in paths:
@@ -228,7 +229,8 @@ def mentions(query: Query, links: Links, paths: Mapping[str, int]) -> Mentions:
 
 
 def dotted(query: Query, links: Links, reader: Reader) -> Scores:
-    """Dotted names: `pkg.module.Class` by its path, `Class.method` by who defines both."""
+    """Score dotted names: `pkg.module.Class` by its path, `Class.method` by files that define
+    both."""
     scores: Scores = {}
     for name in query.dotted:
         for number, sure in links.dotted(name):
@@ -244,9 +246,9 @@ def dotted(query: Query, links: Links, reader: Reader) -> Scores:
 
 
 def qualified(query: Query, links: Links, reader: Reader) -> Scores:
-    """Qualified names of any language: `a::b::C`, `A\\B\\C`, `pkg.Type.method`. Of the files that
-    define a part of the name, or are named like it, those count in whose path, or among whose
-    definitions, the parts before it occur."""
+    """Score qualified names of any language: `a::b::C`, `A\\B\\C`, `pkg.Type.method`. Candidates
+    define a part of the name or are named like it; they count if the parts before it occur in their
+    path or among their definitions."""
     scores: Scores = {}
     for name in query.dotted:
         parts = name.split(".")
@@ -261,7 +263,8 @@ def qualified(query: Query, links: Links, reader: Reader) -> Scores:
 
 
 def _qualified_by(parts: list[str], last: int, links: Links, reader: Reader) -> Scores:
-    """The files for part `last` that match the most of the parts before it, with their share."""
+    """Return the files for part `last` that match the most of the parts before it, with their
+    share."""
     definers = reader.definers(parts[last])
     numbers = {*definers} if len(definers) <= _MAX_CANDIDATES else set[int]()
     numbers.update(links.by_stem(parts[last]), links.by_stem(parts[last].lower()))
@@ -283,8 +286,8 @@ def _qualified_by(parts: list[str], last: int, links: Links, reader: Reader) -> 
 def definitions(
     names: Iterable[tuple[str, float]], reader: Reader, who: dict[int, list[str]]
 ) -> Scores:
-    """Who defines the names the task uses: a name defined once is worth much, one defined
-    everywhere nothing. `who` collects the names that each file defines."""
+    """Score the files that define names of the task: a name with one definition counts fully, one
+    that is defined everywhere counts nothing. `who` collects the names that each file defines."""
     scores: Scores = {}
     total = len(reader.docs)
     for name, weight in names:
@@ -301,8 +304,8 @@ def definitions(
 
 
 def quoted(query: Query, reader: Reader) -> Scores:
-    """Who holds a string literal that the task quotes: error messages lead to where they are
-    made."""
+    """Score the files that hold a string literal that the task quotes: an error message leads to
+    the code that makes it."""
     scores: Scores = {}
     total = len(reader.docs)
     wanted = frozenset(query.phrases)
@@ -322,8 +325,8 @@ def quoted(query: Query, reader: Reader) -> Scores:
 def neighbours(
     best: list[tuple[int, float]], links: Links, reader: Reader
 ) -> tuple[Scores, Scores]:
-    """(files that import a best file, files that a best file imports), each with the square root of
-    its score."""
+    """Return (files that import a best file, files that a best file imports), each with the square
+    root of its score."""
     importers: Scores = {}
     imported: Scores = {}
     for number, strength in best:
@@ -337,7 +340,7 @@ def neighbours(
 
 
 def _importers(number: int, links: Links, reader: Reader) -> list[int]:
-    """The parsed files that import a file, unless too many do."""
+    """Return the parsed files that import a file; empty if there are too many."""
     others = [
         other for other in reader.parsed if other != number and number in links.imported(other)
     ]
@@ -345,7 +348,7 @@ def _importers(number: int, links: Links, reader: Reader) -> list[int]:
 
 
 def beside(best: list[tuple[int, float]], reader: Reader) -> Scores:
-    """Files that share a folder with a best file, each with the score of the best one there."""
+    """Score files that share a folder with a best file by the best score there."""
     folders: dict[str, float] = {}
     for number, strength in best:
         folder = reader.docs[number].path.rpartition("/")[0]
@@ -355,8 +358,8 @@ def beside(best: list[tuple[int, float]], reader: Reader) -> Scores:
 
 
 def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Scores:
-    """What the best tests, examples and documents exercise: the file of the same name, and what
-    they import."""
+    """Score the files that the best tests, examples and documents exercise: the file of the same
+    name, and their imports."""
     scores: Scores = {}
     for number, strength in best:
         module = links.module(number)

@@ -2,8 +2,8 @@
 
 Signals are scaled to [0, 1] per query, multiplied by these weights and summed; the sum is
 multiplied by the prior of the file's class. Tuned on the `tune` instances of the selection bench
-alone. Setting a weight to 0 switches the ingredient off, which is how the bench measures what each
-is worth."""
+alone. A weight of 0 switches the signal off, which is how the bench measures its value.
+"""
 
 from __future__ import annotations
 
@@ -61,13 +61,14 @@ PRIORS = {
     "generated": 0.1,
     "ci": 0.1,
 }
-"""What a file's class multiplies its score by."""
+"""Factor of a file's score by its class."""
 
 DECLARATIONS = 0.5
-"""The same for TypeScript's declaration files: they spell the words of what others implement."""
+"""Factor of TypeScript's declaration files: they hold the words of code that others implement."""
 
 ABOUT_PRIORS = {"test": 0.6, "doc": 0.4, "example": 0.8, "bench": 0.8, "ci": 0.8, "build": 1.0}
-"""The same when the title of the task is about that class, or the task names the file itself."""
+"""Factor by class if the title of the task is about that class, or the task names the file
+itself."""
 
 # Fields of BM25F: (weight, length normalisation), for body, symbols, docs, path
 FIELDS = ((1.0, 0.5), (3.0, 0.4), (1.5, 0.4), (4.0, 0.3))
