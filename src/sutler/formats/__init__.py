@@ -10,44 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from sutler.errors import RefusedError, UsageError
 from sutler.formats import claude, json, markdown, plain, xml
 from sutler.formats.assembly import (
     Framed,
     LateListing,
-    SectionFrame,
     Shape,
     assemble,
-    dress,
-    frame,
-    frame_of,
-    line_of,
-    numbered,
+    joined,
+    section_frame,
 )
 from sutler.formats.document import Format, Pack, Preamble, Run, Section
 
-if TYPE_CHECKING:
-    from sutler.formats.split import group, merge, portion
-
 __all__ = [
     "FORMATS",
-    "Framed",
-    "SectionFrame",
     "Shape",
     "assembled",
     "encoded",
-    "frame_text",
-    "group",
-    "joined",
-    "merge",
     "parse",
-    "portion",
     "recognized",
     "render",
     "require_unicode",
-    "section_frame",
     "section_text",
     "shape",
 ]
@@ -79,15 +63,6 @@ FORMATS: Mapping[str, Shape] = table(markdown, xml, json, plain, claude)
 """In the order in which --help and settings list them; the first is the default."""
 
 
-def __getattr__(name: str) -> object:
-    """Load the module `split` when one of its names is first used."""
-    if name in ("group", "merge", "portion"):
-        from sutler.formats import split
-
-        return getattr(split, name)
-    raise AttributeError(f"module 'sutler.formats' has no attribute '{name}'")
-
-
 def shape(format: Format) -> Shape:
     """Return the module of a format, whose pieces make up a pack."""
     return FORMATS[format]
@@ -116,16 +91,6 @@ def render(
         yield b"".join(run).decode()
 
 
-def section_frame(section: Section, format: Format, line_numbers: bool = False) -> SectionFrame:
-    """Render a section with its frame."""
-    return dress(shape(format), section, line_numbers)
-
-
-def joined(sections: Iterable[SectionFrame], format: Format) -> Framed:
-    """Join sections with their frames, for `assembled`; `sections` must not be empty."""
-    return frame_of(shape(format), sections)
-
-
 def encoded(
     preamble: Preamble,
     sections: Iterable[Section],
@@ -135,9 +100,8 @@ def encoded(
     line_numbers: bool = False,
 ) -> Generator[Run, None, str]:
     """Render the pack in UTF-8 from sections, with one body in memory at a time."""
-    frames = (
-        joined([section_frame(section, format, line_numbers)], format) for section in sections
-    )
+    pieces = shape(format)
+    frames = (joined(pieces, [section_frame(pieces, one, line_numbers)]) for one in sections)
     return assembled(preamble, frames, listing, format=format, line_numbers=line_numbers)
 
 
@@ -168,19 +132,7 @@ def assembled(
 
 def section_text(section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:
     """Return what a section adds to the pack, without glue: framed body and manifest line."""
-    pieces = shape(format)
-    head, tail = frame(pieces, section)
-    text = numbered(section.body.text, section.spans) if line_numbers else section.body.text
-    return f"{head}{pieces.shown(text)}{tail}", pieces.manifest_line(line_of(section))
-
-
-def frame_text(
-    done: SectionFrame, section: Section, format: Format, line_numbers: bool = False
-) -> tuple[str, str]:
-    """Return the same as `section_text`, for a section that has its frame already."""
-    if shape(format).VERBATIM and not line_numbers:
-        return f"{done.head}{section.body.text}{done.tail}", done.line
-    return f"{done.head}{str(done.body, 'utf-8')}{done.tail}", done.line
+    return section_frame(shape(format), section, line_numbers).texts
 
 
 def parse(text: str | bytes) -> Pack:

@@ -170,6 +170,11 @@ class SectionFrame(Struct, frozen=True, gc=False):
     line: str
     vouched: bool = True
 
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The framed body and the manifest line."""
+        return f"{self.head}{str(self.body, 'utf-8')}{self.tail}", self.line
+
 
 def frame(shape: Shape, section: Section) -> tuple[str, str]:
     """Return the text before and after the section's body."""
@@ -182,7 +187,8 @@ def octets(section: Section) -> bytes:
     return section.data or section.body.text.encode()
 
 
-def dress(shape: Shape, section: Section, line_numbers: bool) -> SectionFrame:
+def section_frame(shape: Shape, section: Section, line_numbers: bool) -> SectionFrame:
+    """Render a section with its frame."""
     head, tail = frame(shape, section)
     if shape.VERBATIM and not line_numbers:
         body = octets(section)
@@ -193,7 +199,7 @@ def dress(shape: Shape, section: Section, line_numbers: bool) -> SectionFrame:
     return SectionFrame(head, body, tail, shape.manifest_line(line_of(section)), _vouched(section))
 
 
-def frame_of(shape: Shape, sections: Iterable[SectionFrame]) -> Framed:
+def joined(shape: Shape, sections: Iterable[SectionFrame]) -> Framed:
     """Join the sections with their frames and glue between them."""
     text: list[Octets] = []
     frames: list[Octets] = []

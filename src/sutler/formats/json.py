@@ -130,8 +130,8 @@ def read(data: bytes) -> Pack:
         title.companions,
     )
     seal = sha256()
-    dressed = [assembly.dress(json, section, numbers) for section in sections]
-    framed = [assembly.frame_of(json, dressed)] if sections else []
+    frames = [assembly.section_frame(json, section, numbers) for section in sections]
+    framed = [assembly.joined(json, frames)] if sections else []
     for _, sealed in assembly.assemble(json, preamble, framed, listing, numbers):
         seal.update(sealed)
     fixed = (document.schema_version, document.about, title)

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from sutler.errors import RefusedError, UsageError
-from sutler.formats.document import CleanText, Listing, Pack, Part, Preamble
+from sutler.formats import parse, render, section_text, shape
+from sutler.formats.document import CleanText, Format, Listing, Pack, Part, Preamble
 from sutler.paths import RelPath, quote
+
+
+def split_text(text: str, format: Format, size: int, count: Callable[[str], int]) -> list[str]:
+    """The pack's text cut between files into packs of at most `size` each, as few as possible."""
+    whole = parse(text)
+    pieces, numbers = shape(format), whole.line_numbers
+    glue = count(pieces.GLUE)
+    costs = [
+        (section.path, sum(map(count, section_text(section, format, numbers))) + glue)
+        for section in whole.sections
+    ]
+
+    def fixed(part: Part, listing: Listing) -> int:
+        preamble, shown = portion(whole.preamble, listing, part)
+        frame = (
+            pieces.opening(preamble, numbers),
+            pieces.closing(preamble, shown, numbers),
+            pieces.ending("0123456789abcdef" * 4),
+        )
+        return sum(map(count, frame))
+
+    many = len(whole.sections) + 1
+    last = fixed(Part(many, many), whole.listing) - fixed(Part(many, many), Listing())
+    first, rest = (fixed(Part(number, many + 1), Listing()) for number in (1, many))
+    texts = []
+    runs = group(costs, size, first=first, rest=rest, last=last)
+    for number, (start, stop) in enumerate(runs, 1):
+        preamble, listing = portion(whole.preamble, whole.listing, Part(number, len(runs)))
+        sections = whole.sections[start:stop]
+        chunks = render(preamble, sections, listing, format=format, line_numbers=numbers)
+        texts.append("".join(chunks))
+    return texts
 
 
 def group(

@@ -82,7 +82,7 @@ class Packing:
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
         """Write the pack as several complete packs of at most `size` each, in the budget's unit;
         returns how many."""
-        from sutler.pack.parts import split_text
+        from sutler.formats.split import split_text
 
         budget = self.request.budget
         count = counter_for(budget.unit, budget.counter)

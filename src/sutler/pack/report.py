@@ -11,8 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from sutler.budget.selection import Budget, Choice
 from sutler.config import Settings
 from sutler.errors import RefusedError
-from sutler.formats import Framed
-from sutler.formats.assembly import ranges
+from sutler.formats.assembly import Framed, ranges
 from sutler.formats.document import CleanText, Format, Listing, Run, Section
 from sutler.formats.transparency import PackType
 from sutler.pack.cache import CachedFile, PackCache

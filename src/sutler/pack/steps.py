@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from sutler.budget import fit as budget
 from sutler.budget.selection import Choice, Material, Request, Selection, display_key
-from sutler.formats import SectionFrame, assembled, frame_text, joined, section_frame, shape
+from sutler.formats import assembled, shape
+from sutler.formats.assembly import SectionFrame, joined, section_frame
 from sutler.formats.document import CleanText, Listing, Preamble, Run, Section
 from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import parallel, report
@@ -267,11 +268,11 @@ class PackRun:
     def render(self, fitted: budget.Fitted) -> report.Batch:
         """Frame and count the sections."""
         request, numbers = self.request, self._numbers
-        frames = []
+        pieces, frames = shape(request.format), list[SectionFrame]()
         for section in fitted.sections:
             if self.watch is not None:
                 self.watch(section)
-            frames.append(section_frame(section, request.format, request.line_numbers))
+            frames.append(section_frame(pieces, section, request.line_numbers))
         files = [
             report.built_file(
                 numbers[section.path],
@@ -289,7 +290,7 @@ class PackRun:
         self._loader.problems.clear()
         if not frames:
             return report.Batch(files, excluded, problems, b"", b"", b"")
-        text, covered, lines = joined(frames, request.format)
+        text, covered, lines = joined(pieces, frames)
         return report.Batch(files, excluded, problems, b"".join(text), bytes(covered), bytes(lines))
 
     def seal(self, built: Generator[report.Batch, None, None]) -> Iterator[Run]:
@@ -354,8 +355,7 @@ class PackRun:
             return section.cost
 
         def counted() -> int:
-            parts = frame_text(frame, section, request.format, request.line_numbers)
-            return sum(map(token_counter(request.budget.counter), parts))
+            return sum(map(token_counter(request.budget.counter), frame.texts))
 
         return self.cache.tokens(section, counted)
 

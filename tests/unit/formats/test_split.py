@@ -5,11 +5,11 @@ from hashlib import sha256
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from sutler.errors import RefusedError, UsageError
-from sutler.formats import group, merge, parse, portion, render, section_text, shape
+from sutler.formats import parse, render
 from sutler.formats.document import CleanText, Format, Listing, Pack, Part, Preamble, Section
+from sutler.formats.split import group, merge, split_text
 from sutler.paths import RelPath
 
 
@@ -59,29 +59,6 @@ def test_what_fits_no_part_is_refused_with_figures(
         group(costs(*numbers), 10, first=first, rest=rest, last=last)
 
 
-def split(pack: Pack, size: int, format: Format) -> list[str]:
-    """As a caller does it: count the pieces in characters, group, render each part."""
-    pieces = shape(format)
-    many = Part(9999, 9999)
-
-    def fixed(preamble: Preamble, listing: Listing) -> int:
-        ends = pieces.opening(preamble, False) + pieces.closing(preamble, listing, False)
-        return len(ends + pieces.ending("0" * 64))
-
-    priced = [
-        (one.path, len(pieces.GLUE + "".join(section_text(one, format)))) for one in pack.sections
-    ]
-    first = fixed(replace(pack.preamble, part=many), Listing())
-    rest = fixed(replace(pack.preamble, part=many, tree=CleanText("")), Listing())
-    whole = fixed(replace(pack.preamble, part=many), pack.listing)
-    runs = group(priced, size, first=first, rest=rest, last=whole - first)
-    texts = []
-    for number, (start, stop) in enumerate(runs, 1):
-        preamble, listing = portion(pack.preamble, pack.listing, Part(number, len(runs)))
-        texts.append("".join(render(preamble, pack.sections[start:stop], listing, format=format)))
-    return texts
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.text(max_size=300), max_size=12),
@@ -94,7 +71,8 @@ def test_every_part_fits_and_all_parts_make_the_whole(
     sections = tuple(section_of(f"f{at}", text) for at, text in enumerate(texts))
     preamble = Preamble("p", CleanText("goal"), CleanText("tree\n"))
     pack = Pack(preamble, sections, Listing(tuple(map(RelPath, listed)), 3))
-    parts = split(pack, 3_000, format)
+    whole = "".join(render(pack.preamble, pack.sections, pack.listing, format=format))
+    parts = split_text(whole, format, 3_000, len)
     assert max(map(len, parts)) <= 3_000
     assert merge([parse(part) for part in reversed(parts)]) == pack
 

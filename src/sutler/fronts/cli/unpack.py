@@ -6,8 +6,8 @@ import argparse
 from hashlib import sha256
 
 from sutler.errors import UsageError
-from sutler.formats import merge
 from sutler.formats.document import Pack
+from sutler.formats.split import merge
 from sutler.fronts.cli.console import Console, read_bytes
 from sutler.fronts.cli.options import flag, value
 from sutler.pack.diff import AnyPack, read_pack
