@@ -1,2 +1,2 @@
-"""Facts from a project's own files: manifest, summaries, entry points, hotspots. No fact, no
-word."""
+"""Facts from a project's own files: manifest, summaries, entry points, hotspots. The survey states
+nothing that no file shows."""

@@ -1,5 +1,4 @@
-"""What a source file offers, needs and holds: exports, imports and definitions, from the one symbol
-extractor."""
+"""Exports, imports and definitions of a source file, from the one symbol extractor."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _KINDS = ("class", "type", "function", "method")
 
 
 class Definition(Struct, frozen=True):
-    """A function or type, 1-based lines inclusive; `end` is 0 where only the start is known."""
+    """A function or type, 1-based lines inclusive; `end` is 0 if only the start is known."""
 
     kind: str
     name: str
@@ -51,7 +50,7 @@ class CodeFacts(Struct, frozen=True):
 
 
 def code_facts(path: str, text: str) -> CodeFacts:
-    """The facts of a text, by its language's grammar, else by the shape of its lines."""
+    """Return the facts of a text, by its language's grammar, else by the shape of its lines."""
     facts = structure_of(path, text)
     language = facts.language
     doc = _opening(language, tame(text))
@@ -73,7 +72,7 @@ def code_facts(path: str, text: str) -> CodeFacts:
 
 
 def _untested(lines: Iterable[Line], language: Language) -> Iterator[Line]:
-    """The lines without the tests that stand beside the code, as in Rust."""
+    """Yield the lines that are not part of inline tests, as Rust has them."""
     depth = -1
     for line in lines:
         if 0 <= depth < line.depth:
@@ -85,7 +84,7 @@ def _untested(lines: Iterable[Line], language: Language) -> Iterator[Line]:
 
 
 def _outlined(lines: Iterable[Line]) -> tuple[str, ...]:
-    """Outline lines as the summary shows them: line number, indentation, content."""
+    """Format outline lines for the summary: line number, indentation, content."""
     return tuple(f"{line.number}: {'  ' * line.depth}{line.text}" for line in lines)[:MAX_OUTLINE]
 
 
@@ -94,7 +93,8 @@ def _count_lines(text: str) -> int:
 
 
 def _modules(item: Import) -> tuple[str, ...]:
-    """The modules of an import without the names taken from them: `from a import b` needs `a`."""
+    """Return the modules of an import without the names taken from them: `from a import b` needs
+    `a`."""
     first = item.targets[0] if item.targets else ""
     if first and not first.strip("."):  # `from . import b` needs `.b`
         return item.targets[1:]
@@ -103,7 +103,7 @@ def _modules(item: Import) -> tuple[str, ...]:
 
 
 def _definitions(facts: Structure) -> tuple[Definition, ...]:
-    """Functions and types at the top, and what stands directly in a type."""
+    """Return top-level functions and types, and the direct members of types."""
     rows: list[Definition] = []
     for symbol in facts.symbols:
         outer = facts.symbols[symbol.parent] if symbol.parent >= 0 else None
@@ -115,7 +115,8 @@ def _definitions(facts: Structure) -> tuple[Definition, ...]:
 
 
 def _is_open(outer: Symbol, symbols: tuple[Symbol, ...]) -> bool:
-    """Whether what stands in a symbol is shown: in types at the top, and in modules."""
+    """Return whether the members of a symbol are shown: those of top-level types, and of
+    modules."""
     return outer.kind == "module" or (
         outer.kind == "class" and (outer.parent < 0 or symbols[outer.parent].kind == "module")
     )
@@ -135,7 +136,7 @@ def _by_shape(language: Language, text: str, doc: str) -> CodeFacts:
 
 
 def _spans(shapes: Sequence[Shape], lines: Sequence[str]) -> Iterator[Definition]:
-    """Each definition with its end, by the indentation of the lines below it."""
+    """Yield each definition with its end, by the indentation of the lines below it."""
     for shape in shapes:
         indent = _indent(lines[shape.line - 1])
         end = shape.line
@@ -175,7 +176,7 @@ _BEFORE = ("#!", "package ", "<?php", '"use')
 
 
 def _opening(language: Language | None, text: str) -> str:
-    """The first sentence of the docstring or of the comment that a file opens with."""
+    """Return the first sentence of the docstring or of the comment that a file opens with."""
     if language is not None and language.grammar is not None and language.grammar.docstrings:
         match = _DOCSTRING.match(text[:20_000])
         return sentence(match[2].strip().split("\n\n")[0]) if match else ""
@@ -184,7 +185,7 @@ def _opening(language: Language | None, text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _comment_line(language: Language) -> re.Pattern[str] | None:
-    """A line of a comment, its text as the only group."""
+    """Compile the pattern of a comment line, with its text as the only group."""
     starts = [rf"{re.escape(mark)}+[/!]?" for mark in language.comments.line]
     for opens, closes in language.comments.block:
         starts += [rf"{re.escape(opens)}[*!]?", rf"\*(?!{re.escape(closes[1:])})"]
@@ -198,7 +199,7 @@ def _comment_line(language: Language) -> re.Pattern[str] | None:
 
 
 def _leading_comment(language: Language | None, text: str) -> str:
-    """The first sentence of the comment a file opens with, the licence skipped."""
+    """Return the first sentence of the comment a file opens with, the licence skipped."""
     pattern = _comment_line(language) if language is not None else None
     block: list[str] = []
     for line in text.splitlines()[:60] if pattern is not None else ():
@@ -216,7 +217,7 @@ def _leading_comment(language: Language | None, text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """The first sentence, on one line."""
+    """Return the first sentence, on one line."""
     line = one_line(text, 400)
     match = re.match(r".+?[.!?](?=\s|$)", line)
     return one_line(match.group() if match else line, 200)

@@ -1,4 +1,4 @@
-"""C# and its kin: project files, solutions, Directory.Packages.props."""
+"""Manifests of .NET: project files, solutions, Directory.Packages.props."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_project(path: str, text: str, tree: Tree) -> Found:
 
 
 def _is_test(needs: list[Dependency]) -> bool:
-    """A test project is a program for its runner only."""
+    """Return whether a project is for tests: such a program starts only in its runner."""
     return any(item.name.lower() == "microsoft.net.test.sdk" for item in needs)
 
 
@@ -77,7 +77,7 @@ def framework(names: list[str]) -> str:
 
 
 def read_packages(path: str, text: str, tree: Tree) -> Found:
-    """Central package management: versions by name, and nothing else."""
+    """Read the versions by name of central package management."""
     root = parse_xml(text)
     items = [
         item

@@ -1,4 +1,4 @@
-"""Where a program starts, and what it answers to: routes and commands found in the code."""
+"""Entry points of a program, and the routes and commands that its code declares."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DOCSTRING = re.compile(r"(\"{3}|'{3}).*?(?:\1|\Z)", re.DOTALL)
 
 
 def routes_in(language: str, text: str) -> tuple[str, ...]:
-    """`GET /users` and the like, in the order of the text."""
+    """Return the declared routes, such as `GET /users`, in the order of the text."""
     spoken = language_named(language)
     if spoken is None:
         return ()
@@ -59,7 +59,7 @@ def _route(verb: str, target: str) -> str:
 
 
 def commands_in(language: str, text: str) -> tuple[str, ...]:
-    """The names of commands that a text declares, in its order."""
+    """Return the names of the commands that a text declares, in its order."""
     if language == "rust" and "clap" not in text:
         return ()  # `Command` of the standard library is a program that the code starts
     spoken = language_named(language)
@@ -75,7 +75,7 @@ def entrypoints(
     named: Sequence[str],
     found: Sequence[Found],
 ) -> tuple[EntrypointSummary, ...]:
-    """The manifest's entry points first, then other files that answer to routes or commands."""
+    """Return the manifest's entry points first, then other files with routes or commands."""
     facts: dict[str, FileFacts] = {entry.path: fact for entry, fact in entries}
     commands = {
         path: item.commands for item in found for path in item.entry_points if item.commands
@@ -103,7 +103,7 @@ _HASHED = frozenset({"python", "ruby", "elixir", "shell"})
 
 
 def _spoken(language: str, text: str) -> str:
-    """The text without what it only shows: comments, and the tests at its end."""
+    """Remove comments, and in Rust the tests at the end."""
     text = _COMMENT_LINE.sub("", tame(text)) if language not in _HASHED else tame(text)
     return text.split("#[cfg(test)]", 1)[0] if language == "rust" else text
 

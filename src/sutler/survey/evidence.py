@@ -1,4 +1,4 @@
-"""What one manifest file says, and the tree it is read against."""
+"""Facts of one manifest file, and the tree of paths that it refers to."""
 
 from __future__ import annotations
 
@@ -27,32 +27,34 @@ ASIDE = re.compile(
     r"|integration[-_]tests?|xtasks?|__tests__|testing|hack|contrib|perf|vendor-bin)/",
     re.IGNORECASE,
 )
-"""Folders whose manifests and entry points are not the project's own."""
+"""Folders whose manifests and entry points do not belong to the project itself."""
 
 
 _PACKAGES = re.compile(r"(?:^|/)src/main/(?:java|kotlin|scala|groovy)/")
 
 
 def is_aside(path: str) -> bool:
-    """Whether a file lies in a folder beside the project's own code. Below `src/main/java` the
-    folders are names of packages, and `org.springframework.samples` is one of them."""
+    """Return whether a file lies in a folder beside the project's own code. Below `src/main/java`
+    the
+        folders are names of packages, and `org.springframework.samples` is one of them.
+    """
     packages = _PACKAGES.search(path)
     return ASIDE.search(path[: packages.end()] if packages else path) is not None
 
 
 class Tree(Struct, frozen=True):
-    """The paths of the snapshot, for `does it exist` and workspace globs."""
+    """The paths of the snapshot, for checks of existence and for workspace globs."""
 
     paths: tuple[str, ...]
     known: frozenset[str]
 
     def first(self, candidates: Iterable[str]) -> tuple[str, ...]:
-        """The first candidate that exists, as a tuple of one or none."""
+        """Return the first candidate that exists, as a tuple of at most one path."""
         return next(((path,) for path in candidates if path in self.known), ())
 
     def matching(self, folder: str, patterns: Iterable[str], name: str) -> tuple[str, ...]:
-        """Manifests called `name` in the folders that workspace `patterns` (with `!` for not)
-        select."""
+        """Return the files called `name` in the folders that workspace `patterns` (with `!` for
+        not) select."""
         listed = [
             (pattern[:1] == "!", beside(folder, pattern.lstrip("!").rstrip("/")))
             for pattern in patterns
@@ -66,7 +68,7 @@ class Tree(Struct, frozen=True):
 
 
 class _Folders:
-    """The folders that a workspace's globs select."""
+    """Folders that the globs of a workspace select."""
 
     def __init__(self, globs: Iterable[str]) -> None:
         self._root = False
@@ -88,7 +90,8 @@ def tree_of(paths: Iterable[str]) -> Tree:
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """One manifest's facts. `members` are its workspace's manifests; `versions` fills in theirs."""
+    """Facts of one manifest. `members` are the manifests of its workspace; `versions` supplies
+    their missing versions."""
 
     path: str
     ecosystem: str
@@ -107,7 +110,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 def joined(names: Iterable[str]) -> str:
-    """Several names as one value, each once: `maven, gradle`."""
+    """Join several names to one value, each once: `maven, gradle`."""
     parts = [part for name in names for part in name.split(", ") if part]
     return ", ".join(dict.fromkeys(parts))
 
@@ -117,7 +120,7 @@ def dependency(name: str, version: str = "", kind: DependencyType = "runtime") -
 
 
 def beside(folder: str, relative: str) -> str:
-    """`relative` as seen from `folder`, `.` and `..` resolved; never above the root."""
+    """Resolve `relative` against `folder`, with `.` and `..`, never above the root."""
     parts = [part for part in folder.split("/") if part]
     for part in relative.replace("\\", "/").split("/"):
         if part == "..":
@@ -131,12 +134,11 @@ MAX_TAME = 150_000
 
 
 def tame(text: str) -> str:
-    """Text that regular expressions may read: bounded, without the blank runs that make them
-    crawl."""
+    """Bound a text for regular expressions: its length, and the blank runs that slow them down."""
     return re.sub(r"\s{9,}", lambda run: "\n" if "\n" in run.group() else " ", text[:MAX_TAME])
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """White space collapsed, cut at a word."""
+    """Collapse white space and cut at a word."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"

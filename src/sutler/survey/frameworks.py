@@ -1,4 +1,4 @@
-"""Test frameworks that no manifest declares: by what tests import, and by the names of files."""
+"""Test frameworks that no manifest declares, by the imports of tests and by file names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_TREE: tuple[tuple[str, str], ...] = (
 
 
 def framework_by_tree(tree: Tree) -> str:
-    """Frameworks that the names of files give away."""
+    """Return the frameworks that file names indicate."""
     return joined(
         name for pattern, name in _BY_TREE if any(re.search(pattern, path) for path in tree.paths)
     )
@@ -30,7 +30,7 @@ def framework_by_tree(tree: Tree) -> str:
 def framework_in_use(
     kinds: list[str], entries: Sequence[Classified], texts: Mapping[str, str]
 ) -> str:
-    """What the tests at hand import, when no manifest says."""
+    """Return the frameworks that the available tests import, if no manifest declares one."""
     rows = [row for row in LANGUAGES if row.tests.frameworks and row.ecosystems == tuple(kinds[:1])]
     tests = {entry.path: facts.language for entry, facts in entries if facts.tag == "test"}
     for language in rows:

@@ -1,9 +1,10 @@
-"""Which files of a project use which: a cheap graph, from the words of the texts alone.
+"""Graph of the files of a project and their users, from the words of the texts alone.
 
 Languages whose imports name a module are read by their import lines. In the others a file uses
 another if it mentions a name that only the other defines: types of Java, C# and Swift need no
-import inside a package. No grammar takes part, so a whole tree costs little; the graph is good for
-an order of importance, not for a proof."""
+import inside a package. No grammar takes part, so a whole tree costs little. The graph serves an
+order of importance; it proves nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from sutler.paths import basename, dirname
 from sutler.survey.module_files import NO_PACKAGES, Modules, Package, compiled, family, uses_of
 
 MOST_UNUSED = 10
-"""Uses of others that count for a file which none uses."""
+"""Limit of the used files that count for a file without users."""
 MAX_NAMESAKES = 2
-"""Files that may define a name so that a mention still says which is meant."""
+"""Above this number of files that define a name, a mention of it is ambiguous."""
 _LIBRARY_NAMES = frozenset(
     re.findall(
         r"\w+",
@@ -33,10 +34,10 @@ _LIBRARY_NAMES = frozenset(
         """,
     )
 )
-"""Types of standard libraries: a mention says little about a file that defines one of the same
-name, unless the two are neighbours."""
+"""Types of standard libraries. A mention is weak evidence for a file that defines the same name,
+unless the two are neighbours."""
 _REOPENS = re.compile(r"(?:^|/)(?:\w*migrations?|migrate|initializers|versions)/")
-"""Folders whose files add to classes that are defined elsewhere."""
+"""Folders whose files extend classes that are defined elsewhere."""
 _NAMESPACES = re.compile(r"(?m)^\s*(?:global\s+)?(?:using|namespace|open|Imports)\s[^\n]*")
 _SLASHED = frozenset({"c", "jvm", "dotnet", "swift", "php"})
 """Families whose comments begin with slashes and whose strings stand in double quotes."""
@@ -44,22 +45,22 @@ _ASIDE_TEXT = re.compile(r'//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|"(?:[^"\\\n]|\\
 
 
 def readable(language: str) -> bool:
-    """Whether files of a language can be part of the graph."""
+    """Return whether files of a language can be part of the graph."""
     uses = uses_of(language)
     return bool(uses.imports or uses.definitions)
 
 
 def by_imports(language: str) -> bool:
-    """Whether import lines alone say what a file of the language uses."""
+    """Return whether the import lines of a language determine which files it uses."""
     return not uses_of(language).definitions
 
 
 def users(
     sources: Mapping[str, tuple[str, str]], packages: Mapping[str, Package] = NO_PACKAGES
 ) -> dict[str, list[str]]:
-    """For each file the files that use it, sorted. `sources` maps paths to language and text,
-    `packages` names of a workspace's packages to their places. An import from a file that only
-    passes a name on is a use of the file that defines the name, too."""
+    """Return for each file the sorted files that use it. `sources` maps paths to language and text,
+    `packages` names of workspace packages to their places. An import from a file that only
+    re-exports a name also counts as a use of the file that defines the name."""
     modules = Modules(sources, packages)
     names = _Names(sources)
     users_of: dict[str, list[str]] = {}
@@ -72,9 +73,9 @@ def users(
 
 
 def weights(users_of: Mapping[str, Sequence[str]], sizes: Mapping[str, int]) -> dict[str, int]:
-    """How much a file matters to the whole: the files that use it, half of those that it uses, and
-    the root of its size. What many use may be a handful of constants; what ties the parts together
-    is used by few. What only lists others is used by none."""
+    """Return the weight of each file: its users, half of the files that it uses, and the root of
+    its size. A file with many users may hold only constants; a file that ties the parts together
+    has few users; a file that only lists others has none."""
     uses = Counter(path for users in users_of.values() for path in users)
     tied: dict[str, int] = {}
     for path in sorted({*users_of, *uses}):
@@ -84,7 +85,7 @@ def weights(users_of: Mapping[str, Sequence[str]], sizes: Mapping[str, int]) -> 
 
 
 class _Names:
-    """Who defines which name, and whom a text therefore uses."""
+    """Definers of each name, and so the files that a text uses."""
 
     def __init__(self, sources: Mapping[str, tuple[str, str]]) -> None:
         self._definers: dict[str, dict[str, list[str]]] = {}
@@ -112,8 +113,8 @@ class _Names:
 
 
 def _bare(kin: str, text: str) -> str:
-    """The text without comments, strings and lines that name packages, where they would mislead:
-    languages with other marks lose nothing."""
+    """Remove comments, strings and lines that name packages, in the languages where they would
+    mislead."""
     if kin not in _SLASHED:
         return text
     text = _ASIDE_TEXT.sub(" ", text)
@@ -121,8 +122,8 @@ def _bare(kin: str, text: str) -> str:
 
 
 def _meant(word: str, definers: list[str], path: str, kin: str, text: str) -> list[str]:
-    """The files among those that define a name which a mention of it means: neighbours, files
-    that the text names with their folder, files that are called like the name."""
+    """Return the definers of a name that a mention means: neighbours, files that the text names
+    with their folder, files called like the name."""
     near = [other for other in definers if dirname(other) == dirname(path)]
     if kin == "go":  # other packages are imported by their folders, their names qualified
         far = [other for other in definers if f'/{dirname(other)}"' in text and f".{word}" in text]
@@ -136,7 +137,7 @@ def _meant(word: str, definers: list[str], path: str, kin: str, text: str) -> li
 
 
 def _qualified(word: str, definers: Iterable[str], text: str) -> list[str]:
-    """Definers whose folder stands before the name: `locale.Message`, `Resources\\Song`."""
+    """Return definers whose folder stands before the name: `locale.Message`, `Resources\\Song`."""
     return [
         other
         for other in definers
@@ -145,7 +146,7 @@ def _qualified(word: str, definers: Iterable[str], text: str) -> list[str]:
 
 
 def _namesakes(word: str, definers: Iterable[str]) -> list[str]:
-    """Definers called like the name: `user_agent.rb` for `UserAgent`."""
+    """Return definers that are called like the name: `user_agent.rb` for `UserAgent`."""
     plain = word.lower()
     return [
         other
@@ -155,7 +156,7 @@ def _namesakes(word: str, definers: Iterable[str]) -> list[str]:
 
 
 def _aliases(text: str) -> set[str]:
-    """The modules of `alias App.{One, Two}`."""
+    """Return the modules of `alias App.{One, Two}`."""
     return {
         f"{base}.{name}"
         for base, names in re.findall(r"\b([A-Z][\w.]*)\.\{([^}]*)\}", text)

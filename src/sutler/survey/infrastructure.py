@@ -15,7 +15,7 @@ _ROLE_FOLDERS = ("tasks", "handlers", "defaults", "vars", "meta", "templates", "
 
 
 def read_chart(path: str, text: str, tree: Tree) -> Found:
-    """Chart.yaml: a chart with the charts that it needs."""
+    """Read Chart.yaml: a chart and the charts that it needs."""
     data = mapping(parse_yaml(text))
     folder = dirname(path)
     prefix = f"{folder}/" if folder else ""
@@ -34,7 +34,7 @@ def read_chart(path: str, text: str, tree: Tree) -> Found:
 
 
 def _listed(items: Any) -> list[Dependency]:
-    """Entries with `name` (or `role`, `src`) and `version`, or plain names."""
+    """Read entries with `name` (or `role`, `src`) and `version`, or plain names."""
     rows = [mapping(item) or {"name": item} for item in items] if isinstance(items, list) else []
     named = [
         (string(row.get("name")) or string(row.get("role")) or string(row.get("src")), row)
@@ -48,7 +48,7 @@ def _version(value: Any) -> str:
 
 
 def read_role(path: str, text: str, tree: Tree) -> Found:
-    """meta/main.yml: an Ansible role, if tasks stand beside it."""
+    """Read meta/main.yml: an Ansible role, if there are tasks beside it."""
     data = mapping(parse_yaml(text))
     galaxy = mapping(data.get("galaxy_info"))
     folder = dirname(dirname(path))
@@ -75,7 +75,7 @@ def _is_ansible(name: str, prefix: str) -> bool:
 
 
 def read_collection(path: str, text: str, tree: Tree) -> Found:
-    """galaxy.yml: an Ansible collection."""
+    """Read galaxy.yml: an Ansible collection."""
     data = mapping(parse_yaml(text))
     needs = mapping(data.get("dependencies"))
     return Found(
@@ -93,11 +93,11 @@ _NO_PLAYBOOK = re.compile(
     r"[._]|(?:requirements|galaxy|mkdocs|antora|renovate|codecov|netlify|action|azure-|cloudbuild"
     r"|readthedocs|appveyor|(?:docker-)?compose|environment|meta|vars|hosts|inventory)\b"
 )
-"""YAML files at a root that other tools read."""
+"""YAML files at a root that are no playbooks: other tools read them."""
 
 
 def read_ansible_config(path: str, text: str, tree: Tree) -> Found:
-    """ansible.cfg: a repository of playbooks, which stand beside it."""
+    """Read ansible.cfg: a repository of playbooks, which stand beside it."""
     folder = dirname(path)
     books = [
         name
@@ -123,7 +123,7 @@ def read_ansible_config(path: str, text: str, tree: Tree) -> Found:
 
 
 def read_galaxy_requirements(path: str, text: str, tree: Tree) -> Found:
-    """requirements.yml: roles and collections that playbooks need."""
+    """Read requirements.yml: roles and collections that playbooks need."""
     data = parse_yaml(text)
     rows = mapping(data)
     found = _listed(data) + _listed(rows.get("roles")) + _listed(rows.get("collections"))
@@ -135,7 +135,8 @@ _FIELD = r"%s\s*=\s*\"([^\"]+)\""
 
 
 def read_terraform(path: str, text: str, tree: Tree) -> Found:
-    """versions.tf, main.tf and their like: providers with versions, and modules from elsewhere."""
+    """Read versions.tf, main.tf and their like: providers with versions, and modules from
+    elsewhere."""
     text = re.sub(r"(?m)^\s*(?:#|//).*$", "", tame(text))
     found: list[Dependency] = []
     block = re.search(r"required_providers\s*\{((?:[^{}]|\{[^{}]*\})*)\}", text)

@@ -62,15 +62,15 @@ def read_package(path: str, text: str, tree: Tree) -> Found:
 
 
 def _is_private_root(data: dict[str, Any], folder: str, tree: Tree) -> bool:
-    """A workspace root that is never published: whatever it depends on serves those who work on
-    it."""
+    """Return whether a workspace root is never published: its dependencies serve its developers
+    only."""
     spaces = bool(data.get("workspaces")) or beside(folder, "pnpm-workspace.yaml") in tree.known
     return data.get("private") is True and spaces
 
 
 def _entries(data: dict[str, Any], folder: str, tree: Tree) -> tuple[str, ...]:
-    """`bin`, `main`, `module`, `exports`: the file itself, or the source a built file comes
-    from."""
+    """Return the files of `bin`, `main`, `module` and `exports`, or the source that a built file
+    comes from."""
     bins = data.get("bin")
     named = list(mapping(bins).values()) if isinstance(bins, dict) else [bins]
     folders = string(mapping(data.get("directories")).get("bin"))
@@ -90,7 +90,7 @@ def _entries(data: dict[str, Any], folder: str, tree: Tree) -> tuple[str, ...]:
 
 
 def _exported(exports: Any) -> list[Any]:
-    """The targets of the `.` export, conditions unfolded one level at a time."""
+    """Return the targets of the `.` export; conditions are unfolded one level at a time."""
     here = mapping(exports).get(".", exports)
     for _ in range(4):
         if not isinstance(here, dict):

@@ -26,7 +26,7 @@ def _child(element: Element, name: str) -> Element | None:
 
 
 def _tag(element: Element) -> str:
-    """The name without its namespace; comments and instructions have none."""
+    """Return the name without its namespace; empty for comments and instructions."""
     return element.tag.rsplit("}", 1)[-1] if isinstance(element.tag, str) else ""
 
 
@@ -75,7 +75,7 @@ def _nested(element: Element | None) -> list[Element]:
 
 
 def _fill(text: str, values: dict[str, str]) -> str:
-    """`${name}` from the properties, twice: a property may name another."""
+    """Replace `${name}` by the properties, twice, since a property may name another."""
     for _ in range(2):
         text = re.sub(
             r"\$\{([^}]{1,200})\}", lambda match: values.get(match.group(1), match.group()), text
@@ -165,7 +165,7 @@ _TEST_BLOCK = re.compile(r"(?m)^[^\n{}]*\b\w*(?:[tT]est|jmh|Jmh)\w*\b[^\n{}]*\{"
 
 
 def _test_spans(text: str) -> list[tuple[int, int]]:
-    """The blocks of source sets for tests, such as `commonTest { … }`, from brace to brace."""
+    """Return the brace-to-brace spans of source sets for tests, such as `commonTest { … }`."""
     spans: list[tuple[int, int]] = []
     for match in _TEST_BLOCK.finditer(text):
         depth, end = 1, match.end()
@@ -220,7 +220,7 @@ def read_settings(path: str, text: str, tree: Tree) -> Found:
 
 
 def read_catalog(path: str, text: str, tree: Tree) -> Found:
-    """`libs.versions.toml`: the real coordinates behind `libs.some.alias`."""
+    """Read `libs.versions.toml`: the real coordinates behind `libs.some.alias`."""
     data = parse_toml(text)
     numbers = mapping(data.get("versions"))
     versions = {

@@ -1,6 +1,7 @@
 """Key files (seed 004): the seed's names, entry points and the most used files, within its limits.
 
-A category says what a file is. The name proposes it; the text has to agree, where it is at hand."""
+A category says what a file is. The name proposes it; the text must agree if it is available.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +21,7 @@ from sutler.survey.subjects import subject_weight, subjects
 
 
 class KeyLimits(Struct, frozen=True):
-    """Seed 004's key file limits. The byte limit cuts a key file's content, it does not drop the
-    file."""
+    """Seed 004's key file limits. Content over the byte limit is cut; the file stays a key file."""
 
     max_per_category: int = 5
     max_total: int = 25
@@ -32,7 +32,7 @@ _LIMITS = KeyLimits()
 
 
 class Named(Struct, frozen=True):
-    """What the survey found by reading: where the project starts, and its manifests."""
+    """Entry points and manifests of the project."""
 
     starts: tuple[str, ...] = ()
     manifests: tuple[str, ...] = ()
@@ -68,17 +68,17 @@ _EVIDENCE: dict[str, tuple[str, ...]] = {
         r"\bschema\b",
     ),
 }
-"""Subjects of a category; the name's own word is not enough for any."""
+"""Subjects of a category. The name's own word does not suffice for any."""
 _PLAIN_NAMES = re.compile(
     r"(?i)(?:^|/)(?:auth|login|permissions?|routes?|router|api|models?|schemas?|database|db)\.\w+$"
 )
-"""Names that are nothing but a category."""
+"""Names that consist of a category alone."""
 _CERTAIN = re.compile(r"(?:^|/)app/(?:models|controllers)/")
-"""Folders of a framework that say it for certain."""
+"""Folders of a framework that determine the category."""
 PLAIN_TIES = 20
 MAX_LARGEST = 500_000
 _ENOUGH = 2
-"""Different subjects of a category that a text must speak of to be of it."""
+"""Number of different subjects of a category that a text of that category mentions."""
 _NO_DATABASE = re.compile(
     r"(?:View|Page|Screen|Table|List)_?[Mm]odels?\b|Modal|view_model|useQuer|/(?:tui|ui|views?)/"
 )
@@ -86,14 +86,14 @@ DERIVED = re.compile(
     r"(?i)(?:^|/)(?:\w*migrations?|migrate|alembic/versions|versions|seeds?|factories)/"
     r"|(?:^|/)seeds?\.\w+$|\.min\.|\.d\.ts$|[-.]bundle\."
 )
-"""Steps of a database's history and copies: never what a project is built on."""
+"""Steps of a database's history and copies: nothing is built on them."""
 _ASIDE_CONFIG = re.compile(
     r"(?:^|/)\.|(?i:dockerfile|vagrantfile|compose\.|appsettings|launchsettings|requirements[-_])"
 )
 
 
 _NO_SETTINGS = re.compile(r"(?:^|/)\.|\.slnx?$|(?:^|/)MANIFEST\.in$")
-"""Settings of an editor, a formatter or a service, and lists that a program keeps."""
+"""Settings of an editor, a formatter or a service, and lists that a program maintains."""
 _PARTS_OF_BUILD = re.compile(r"/(?:CMakeLists\.txt|[Mm]akefile|Makefile\.am|meson\.build|BUILD)$")
 
 
@@ -104,8 +104,8 @@ def key_files(
     texts: Mapping[str, str] | None = None,
     limits: KeyLimits = _LIMITS,
 ) -> tuple[Classified, ...]:
-    """The files to read first. `central` says how much each file matters, `named` are the entry
-    points and manifests that the survey found, `texts` what is at hand to judge by."""
+    """Return the files to read first. `central` is each file's weight, `named` are the entry points
+    and manifests of the survey, `texts` the available texts that confirm a category."""
     candidates: list[Classified] = []
     places = {path: place for place, path in enumerate((*named.starts, *named.manifests))}
     pairs = list(pairs)
@@ -152,7 +152,7 @@ def key_files(
 
 
 def _capped(pairs: Iterable[Classified], limits: KeyLimits) -> list[Classified]:
-    """The first of each category, as many as the limit allows."""
+    """Return the first files of each category, within the limit."""
     seen: Counter[str] = Counter()
     chosen: list[Classified] = []
     for pair in pairs:
@@ -163,8 +163,8 @@ def _capped(pairs: Iterable[Classified], limits: KeyLimits) -> list[Classified]:
 
 
 def largest(pairs: Iterable[Classified], limits: KeyLimits = _LIMITS) -> list[Classified]:
-    """The largest of the project's own programs: a summary's key files where none is used by
-    another."""
+    """Return the largest of the project's own programs: the key files of a summary if no file has
+    users."""
     own = [
         (entry, replace(facts, category="source", importance="high"))
         for entry, facts in pairs
@@ -175,7 +175,7 @@ def largest(pairs: Iterable[Classified], limits: KeyLimits = _LIMITS) -> list[Cl
 
 
 def _serves(pair: Classified, inside: tuple[str, ...]) -> bool:
-    """Whether a settings file is that of the whole, or of a part that holds a key file."""
+    """Return whether a settings file belongs to the whole, or to a part that holds a key file."""
     folder = dirname(pair[0].path)
     return not folder or any(path.startswith(f"{folder}/") for path in inside) or not inside
 
@@ -187,7 +187,7 @@ def _is_certain(path: str) -> bool:
 def _judged(
     path: str, facts: FileFacts, central: Mapping[str, int], named: Named, text: str | None
 ) -> FileFacts:
-    """The facts with the category and importance that names, uses and text agree on."""
+    """Return the facts with the category and importance on which names, uses and text agree."""
     if path in named.starts:
         return replace(facts, category="entrypoint", importance="critical")
     if path in named.manifests:

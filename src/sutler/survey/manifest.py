@@ -1,4 +1,4 @@
-"""From all manifests to one: what kind of project this is, what it needs, where it starts."""
+"""Merge all manifests into one: the kind of the project, its dependencies and its entry points."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_KIND = frozenset(
 
 
 class Surveyed(Struct, frozen=True):
-    """The manifest, the manifests behind it, and what could not be read."""
+    """The manifest, the manifests it was merged from, and problems of reading."""
 
     manifest: Manifest
     found: tuple[Found, ...]
@@ -45,8 +45,8 @@ def survey_manifest(
     root_name: str,
     sources: Mapping[str, str] | None = None,
 ) -> Surveyed:
-    """Seed 004's Manifest from the project's own files. `root_name` is the folder's name, the last
-    resort; `sources` are texts in which only the start of a program is looked for."""
+    """Build seed 004's Manifest from the project's own files. `root_name` is the folder's name, the
+    last resort; `sources` are texts that are searched for the start of a program only."""
     tree = tree_of(entry.path for entry, _ in entries)
     everything, problems = read_all(texts, tree)
     scope, loops = _scope(everything)
@@ -85,7 +85,7 @@ def _first(values: Iterable[str]) -> str:
 
 
 def _scope(everything: list[Found]) -> tuple[list[Found], list[Problem]]:
-    """Root manifests, their workspace members, and other ecosystems one folder down."""
+    """Return root manifests, their workspace members, and other ecosystems one folder down."""
     by_path = {package.path: package for package in everything}
     ahead = [package for package in everything if not is_aside(package.path)]
     shallow = [
@@ -115,7 +115,8 @@ _TEST_FOLDER = re.compile(r"(?:^|/)tests?/", re.IGNORECASE)
 
 
 def _test_members(scope: list[Found], everything: list[Found]) -> list[Found]:
-    """Members of the workspace that only test it: what they need, the developers need."""
+    """Return members of the workspace that only test it: their dependencies count as development
+    dependencies."""
     named = {member for package in scope for member in package.members}
     members = [
         package
@@ -133,8 +134,8 @@ def _test_members(scope: list[Found], everything: list[Found]) -> list[Found]:
 def _follow(
     root: Found, by_path: dict[str, Found], chosen: dict[str, Found], loops: list[Problem]
 ) -> None:
-    """Walk a workspace. A member that includes one of its own ancestors is a loop, and is said
-    so."""
+    """Walk a workspace. A member that includes one of its own ancestors is a loop, and becomes a
+    problem."""
     stack: list[tuple[Found, tuple[str, ...]]] = [(root, ())]
     while stack:
         package, ancestors = stack.pop()
@@ -155,7 +156,7 @@ def _follow(
 
 
 def _weights(entries: Sequence[Classified]) -> Counter[str]:
-    """Code files by language, what others wrote left out."""
+    """Count code files by language, without code of others."""
     return Counter(
         facts.language
         for entry, facts in entries
@@ -171,8 +172,8 @@ def _share(ecosystem: str, weights: Counter[str]) -> int:
 
 @cache
 def _languages() -> dict[str, frozenset[str]]:
-    """The names of the languages that each ecosystem's projects are written in. A language of no
-    ecosystem is one of its own."""
+    """Return the languages that each ecosystem's projects are written in. A language of no
+    ecosystem is its own."""
     kinds: dict[str, set[str]] = {}
     for language in LANGUAGES:
         alone = (language.name,) if language.kind == "program" else ()
@@ -183,11 +184,12 @@ def _languages() -> dict[str, frozenset[str]]:
 
 
 _INFRASTRUCTURE = frozenset({"helm", "ansible"})
-"""Kinds without a language: they are a project's type only if most of its files are theirs."""
+"""Kinds without a language: they are a project's type only if most of its files are of that
+kind."""
 
 
 def _ecosystems(scope: list[Found], weights: Counter[str]) -> list[str]:
-    """The ecosystems with a manifest, most code first; ties keep the manifests' order."""
+    """Return the ecosystems with a manifest, most code first; ties keep the manifests' order."""
     seen = list(dict.fromkeys(package.ecosystem for package in scope if package.ecosystem))
     return sorted(seen, key=lambda ecosystem: -_size(ecosystem, scope, weights))
 
@@ -198,7 +200,7 @@ def _size(ecosystem: str, scope: list[Found], weights: Counter[str]) -> int:
 
 
 def _large(kinds: list[str], scope: list[Found], weights: Counter[str]) -> list[str]:
-    """The ecosystems that a project is made of, the largest first."""
+    """Return the ecosystems that make up the project, the largest first."""
     sizes = {kind: _size(kind, scope, weights) for kind in kinds}
     total = sum(sizes.values()) or 1
     large = [
@@ -210,7 +212,8 @@ def _large(kinds: list[str], scope: list[Found], weights: Counter[str]) -> list[
 
 
 def _type(large: list[str], weights: Counter[str], tree: Tree) -> str:
-    """The ecosystems of the manifests, unless nearly all code is in a language without one."""
+    """Return the ecosystems of the manifests, unless nearly all code is in a language without
+    one."""
     shares = {kind: _share(kind, weights) for kind in sorted(_languages())}
     best = max(shares, key=lambda kind: (shares[kind], kind in large), default="")
     total = sum(weights[name] for name in {n for group in _languages().values() for n in group})
@@ -237,7 +240,8 @@ _KIN = {"kotlin": "java", "scala": "java", "c": "cpp", "fsharp": "csharp", "vb":
 
 
 def _as_tools(package: Found, scope: list[Found]) -> Found:
-    """Beside a package that declares what it needs, a requirements file is for its developers."""
+    """Count a requirements file as development dependencies if a package beside it declares its
+    own."""
     declares = any(
         other.name and other.dependencies and dirname(other.path) == dirname(package.path)
         for other in scope
@@ -251,7 +255,7 @@ def _as_tools(package: Found, scope: list[Found]) -> Found:
 
 
 def _kin_of(scope: list[Found], large: list[str]) -> list[Found]:
-    """The manifests of the ecosystems that the project is made of."""
+    """Return the manifests of the ecosystems that make up the project."""
     kin = {_KIN.get(kind, kind) for kind in large}
     return [
         package for package in scope if _KIN.get(package.ecosystem, package.ecosystem) in kin
@@ -259,8 +263,8 @@ def _kin_of(scope: list[Found], large: list[str]) -> list[Found]:
 
 
 def _tooled(scope: list[Found], large: list[str]) -> list[Found]:
-    """The manifests, those of an ecosystem that the project is not made of as tools for its
-    developers: a Gemfile for the documentation, a package.json for a formatter."""
+    """Return the manifests. Those of other ecosystems count as tools for developers: a Gemfile for
+    the documentation, a package.json for a formatter."""
     kin = {_KIN.get(kind, kind) for kind in large}
     scope = [_as_tools(package, scope) for package in scope]
     return [
@@ -280,8 +284,8 @@ def _name(main: list[Found], scope: list[Found], root_name: str) -> str:
 
 
 def _purpose(scope: list[Found], texts: Mapping[str, str], name: str) -> str:
-    """What the root manifests declare, or the member that has the project's name; else what the
-    README says; else the only member that speaks."""
+    """Return the description of the root manifests or of the member with the project's name; else
+    that of the README; else that of the only member with one."""
     shallow = _first(package.description for package in scope if "/" not in package.path)
     plain = name.rsplit("/", 1)[-1].lower()
     same = _first(package.description for package in scope if package.name.lower() == plain)
@@ -301,8 +305,8 @@ def _readme(texts: Mapping[str, str], name: str) -> str:
 
 
 def _structure(entries: Sequence[Classified]) -> str:
-    """Top-level folders with their file counts and main language: `src/ 24 python; tests/ 40
-    python`."""
+    """Describe top-level folders with their file counts and main language: `src/ 24 python; tests/
+    40 python`."""
     folders: dict[str, Counter[str]] = {}
     for entry, facts in entries:
         top = entry.path.split("/", 1)[0] + "/" if "/" in entry.path else ""
@@ -326,7 +330,8 @@ _STRENGTH = {"runtime": 0, "peer": 1, "dev": 2}
 
 
 def _dependencies(scope: list[Found], everything: list[Found]) -> tuple[Dependency, ...]:
-    """One entry for each name, the strongest kind wins; the project's own packages are left out."""
+    """Return one entry for each name with its strongest kind; the project's own packages are left
+    out."""
     own = {package.name for package in scope if package.name}
     versions = {
         name: version
@@ -354,7 +359,7 @@ def _stronger(new: Dependency, old: Dependency) -> bool:
 
 
 def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
-    """Fill in what the workspace says: a shared version, or a catalogue's real coordinates."""
+    """Fill in the workspace's values: a shared version, or a catalogue's real coordinates."""
     shared = versions.get(item.name)
     if shared is None:
         return item
@@ -365,7 +370,7 @@ def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
 
 
 def _build_system(main: list[Found], scope: list[Found], large: list[str], tree: Tree) -> str:
-    """The systems at the root side by side; those of members only where the root has none for the
+    """Return all systems at the root; those of members only if the root has none for the
     ecosystem."""
     root = [package for package in scope if "/" not in package.path]
     first = [package for package in root if package in main] or [

@@ -1,5 +1,5 @@
-"""Which file names are manifests, and reading them one by one so that a broken one breaks nothing
-else."""
+"""Table of manifest names and their readers. Each file is read alone, so a broken one affects no
+other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sutler.survey import (
 from sutler.survey.evidence import Found, Tree
 
 MAX_MANIFEST_BYTES = 2_000_000
-"""A larger manifest is not read at all; it is a problem on the record."""
+"""A larger manifest is not read; it is recorded as a problem."""
 
 Reader = Callable[[str, str, Tree], Found]
 
@@ -99,12 +99,13 @@ def reader_of(path: str) -> Reader | None:
 
 
 def rank_of(path: str) -> tuple[int, int, str]:
-    """Shallow first, then the order of the table: pyproject.toml speaks before setup.py."""
+    """Return the order of a manifest: shallow ones first, then by the table: pyproject.toml before
+    setup.py."""
     return path.count("/"), _RANK.get(basename(path).lower(), len(_RANK)), path
 
 
 def read_all(texts: Mapping[str, str], tree: Tree) -> tuple[list[Found], list[Problem]]:
-    """Every manifest among `texts`. A malformed one becomes a problem."""
+    """Read every manifest among `texts`. A malformed one becomes a problem."""
     found: list[Found] = []
     problems: list[Problem] = []
     for path in sorted(texts, key=rank_of):

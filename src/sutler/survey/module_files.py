@@ -1,7 +1,8 @@
 """Resolve the imports of a text to files of the project.
 
-Files are found by the last part of their module's name. No grammar takes part: an import is what
-the pattern of its language matches."""
+Files are looked up by the last part of their module's name. No grammar takes part: the pattern of a
+language finds its imports.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from sutler.paths import basename, dirname
 from sutler.survey.evidence import beside
 
 _STARTS = frozenset({"__init__.py", "__init__.pyi", "__init__", "init.lua", "index"})
-"""Files that stand for their folder, by name or by name without an ending."""
+"""Files that represent their folder, by name or by name without an ending."""
 _SOURCE_FOLDERS = frozenset({"src", "lib", "source", "app", "python"})
 _RE_EXPORT = re.compile(r"\bexport\s+(?:type\s+)?(\{[^}]*\}|\*)\s*from\s*[\"']([^\"'\n]+)[\"']")
 _EXPORTED = re.compile(
@@ -25,17 +26,17 @@ _EXPORTED = re.compile(
     r"(?:const|let|var|function\*?|class|interface|type|enum)\s+([\w$]+)"
 )
 HUB_DEPTH = 3
-"""Files that re-export a name from each other, followed at most this far."""
+"""Limit of re-exports that are followed in a row."""
 
 
 def uses_of(language: str) -> Uses:
-    """How files of a language name each other, by the table of languages."""
+    """Return how files of a language name each other, by the table of languages."""
     row = language_named(language)
     return row.uses if row else NO_USES
 
 
 def family(language: str) -> str:
-    """Languages that import each other's files share a family."""
+    """Return the family of a language: languages that import each other's files share one."""
     return uses_of(language).family or language
 
 
@@ -45,7 +46,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 class Package(Struct, frozen=True):
-    """A package of a JavaScript workspace: its folder, and the file that its name stands for."""
+    """A package of a JavaScript workspace: its folder, and its entry file."""
 
     folder: str
     entry: str
@@ -55,7 +56,7 @@ NO_PACKAGES: Mapping[str, Package] = {}
 
 
 class Modules:
-    """Files by the last part of their module's name, and what import lines mean."""
+    """Files by the last part of their module's name, to resolve import lines."""
 
     def __init__(
         self, sources: Mapping[str, tuple[str, str]], packages: Mapping[str, Package]
@@ -93,7 +94,7 @@ class Modules:
                     yield from self._behind(hub, _clause(text, match.start()))
 
     def _behind(self, hub: str, names: Iterable[str], depth: int = HUB_DEPTH) -> Iterator[str]:
-        """The files that define `names` which a hub passes on."""
+        """Yield the files that define `names` which a hub re-exports."""
         for name in names:
             for target in self._hub(hub).get(name, ()):
                 yield target
@@ -101,7 +102,7 @@ class Modules:
                     yield from self._behind(target, [name], depth - 1)
 
     def _hub(self, path: str) -> dict[str, list[str]]:
-        """The names that a file passes on, and the files that it has them from."""
+        """Return the names that a file re-exports, and the files that they come from."""
         if path not in self._passed_on:
             table = self._passed_on[path] = {}
             language, text = self._sources.get(path, ("", ""))
@@ -120,7 +121,7 @@ class Modules:
         return self._passed_on[path]
 
     def _named(self, path: str, match: re.Match[str]) -> Iterator[tuple[str, str]]:
-        """The names that `from .module import name` brings from a module of the project."""
+        """Yield the names that `from .module import name` imports from a module of the project."""
         base, names, _ = match.groups()
         if base and base.startswith("."):
             for file in self._module(path, _parts(path, base), exact=True):
@@ -148,7 +149,7 @@ class Modules:
         return self._closest(kin, parts, path)
 
     def _packaged(self, target: str) -> list[str]:
-        """The file of a package of the workspace; none if the package is from elsewhere."""
+        """Return the file of a workspace package; empty if the package is from elsewhere."""
         parts = target.split("/")
         size = 2 if target.startswith("@") else 1
         package = self._packages.get("/".join(parts[:size]))
@@ -161,7 +162,7 @@ class Modules:
         return next((files for place in places if (files := self._file(place, "js"))), [])
 
     def _file(self, stem: str, kin: str) -> list[str]:
-        """The file that a path without its ending, or with that of its built form, means."""
+        """Return the file that a path without its ending means, or with that of its built form."""
         bare = re.sub(r"\.(?:[cm]?[jt]sx?|vue|svelte|rb|lua|dart|zig|s?css)$", "", stem)
         folder, _, name = bare.rpartition("/")
         exact = [*folder.split("/"), name] if folder else [name]
@@ -171,7 +172,7 @@ class Modules:
         ] or [path for parts, path in hits if parts == exact][:1]
 
     def _closest(self, kin: str, parts: list[str], path: str) -> list[str]:
-        """The file whose module ends as `parts` do: all of them, or all but a leading package."""
+        """Return the file whose module ends in `parts`, or in all but a leading package."""
         if not parts:
             return []
         best: list[str] = []
@@ -192,7 +193,8 @@ class Modules:
         return best[:1]
 
     def _header(self, target: str, path: str) -> list[str]:
-        """The file that an include means: never the source beside a header of the same name."""
+        """Return the file that an include means: never the source beside a header of the same
+        name."""
         ending = target[target.rfind(".") :] if "." in basename(target) else ""
         parts = module_of(target)
         hits = [
@@ -223,7 +225,7 @@ class Modules:
                 yield from self._behind(hub, wanted)
 
     def _module(self, path: str, parts: list[str], *, exact: bool = False) -> list[str]:
-        """The file of a Python module; `exact` wants all parts to match."""
+        """Return the file of a Python module; with `exact`, all parts must match."""
         if not parts:
             return []
         size = len(parts)
@@ -257,7 +259,8 @@ class Modules:
                 yield from self._rust_file(self._crates[head].rstrip("/"), rest)
 
     def _rust_file(self, folder: str, parts: list[str]) -> list[str]:
-        """`a::b::C` below a folder: a/b/C.rs, a/b.rs or a/b/mod.rs, a.rs; else the crate's root."""
+        """Resolve `a::b::C` below a folder: a/b/C.rs, a/b.rs or a/b/mod.rs, a.rs; else the crate's
+        root."""
         while parts and parts[0] == "super":
             folder, parts = dirname(folder), parts[1:]
         for size in range(len(parts), 0, -1):
@@ -273,7 +276,7 @@ _NAMES = r"(\w+)(?:\s+as\s+\w+)?\s*(?:,|\)|$|#)"
 
 
 def _parts(path: str, base: str) -> list[str]:
-    """The module that `from base import` in a file means, dots resolved."""
+    """Return the module that `from base import` in a file means, with dots resolved."""
     dots = len(base) - len(base.lstrip("."))
     parts = [part for part in base.split(".") if part]
     if dots:
@@ -283,7 +286,7 @@ def _parts(path: str, base: str) -> list[str]:
 
 
 def _clause(text: str, end: int) -> list[str]:
-    """The names between the braces of an import that ends at `end`, with its `from`."""
+    """Return the names between the braces of an import that ends at `end`, with its `from`."""
     before = text[max(0, end - 1_000) : end]
     start = max(before.rfind("import"), before.rfind("export"))
     return (
@@ -292,7 +295,7 @@ def _clause(text: str, end: int) -> list[str]:
 
 
 def _expanded(use: str) -> list[list[str]]:
-    """`a::{b, c::d}` as a::b and a::c::d; braces inside braces are opened too."""
+    """Expand `a::{b, c::d}` to a::b and a::c::d, nested braces too."""
     use = re.sub(r"\s+", " ", re.sub(r"//[^\n]*", "", use)).strip()
     match = re.search(r"\{([^{}]*)\}", use)
     rounds = 0
@@ -317,7 +320,7 @@ def _expanded(use: str) -> list[list[str]]:
 
 
 def module_of(path: str) -> list[str]:
-    """A path as the parts of a module's name: no ending, no `__init__` and no `index`."""
+    """Split a path into the parts of a module's name: no ending, no `__init__`, no `index`."""
     parts = [part for part in path.split("/") if part not in ("", ".", "..")]
     if not parts:
         return []
@@ -332,8 +335,8 @@ def _place(path: str) -> str:
 
 
 def _rooted(rest: list[str], alone: bool) -> bool:
-    """Whether what precedes a package in a path can be a folder that holds packages. A name that
-    stands `alone` is more often a module of the language than one deep in the tree."""
+    """Return whether the folders before a package in a path can hold packages. A name that stands
+    `alone` is more often a module of the language than one deep in the tree."""
     return not rest or rest[-1] in _SOURCE_FOLDERS or (len(rest) <= 2 and not alone)
 
 

@@ -35,7 +35,8 @@ _NATIVE = (
 
 
 def _ecosystem(tree: Tree, declared: str = "") -> str:
-    """`cpp` or `c`, whichever has more sources; the declaration decides about headers alone."""
+    """Return `cpp` or `c`, whichever has more sources; the declaration decides between headers
+    alone."""
     own = [path for path in tree.paths if not is_aside(path)]
     if not any(path.endswith(_NATIVE) for path in own):
         return ""  # it builds something else, such as a Swift package
@@ -92,7 +93,7 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
 
 
 def _mains(text: str, folder: str, tree: Tree) -> tuple[str, ...]:
-    """Files called main.* that the manifest names or that lie beside it or in src/."""
+    """Return files called main.* that the manifest names or that lie beside it or in src/."""
     named = re.findall(r"(?<![\w./-])[\w./-]{0,200}\bmain\.(?:cpp|cc|cxx|c)\b", text)
     usual = [f"{base}main.{end}" for base in ("", "src/") for end in ("cpp", "cc", "cxx", "c")]
     paths = [beside(folder, name) for name in (*named, *usual)]
@@ -122,7 +123,7 @@ def read_meson(path: str, text: str, tree: Tree) -> Found:
 
 
 def read_make(path: str, text: str, tree: Tree) -> Found:
-    """A Makefile says how to build; it is a C project's manifest only when C sources are there."""
+    """Read a Makefile; it is a C project's manifest only if there are C sources."""
     ends = (".c", ".cpp", ".cc", ".cxx")
     sources = any(name.endswith(ends) and not is_aside(name) for name in tree.paths)
     compiles = bool(re.search(r"\$[({](?:CC|CXX)[)}]|\b(?:gcc|g\+\+|clang)\b", tame(text)))
@@ -156,7 +157,7 @@ def _conan(reference: str, dev: bool) -> Dependency | None:
 
 
 def read_conan(path: str, text: str, tree: Tree) -> Found:
-    """conanfile.txt or conanfile.py: references like `zlib/1.3.1`."""
+    """Read conanfile.txt or conanfile.py, with references like `zlib/1.3.1`."""
     references: list[tuple[str, bool]] = []
     if basename(path).lower().endswith(".txt"):
         section = ""

@@ -1,4 +1,4 @@
-"""Which files the survey wants to see, so that the caller reads those and no others."""
+"""Choose the files that the survey needs, so that the caller reads no others."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MAX_MANIFESTS = 300
 MAX_CODE = 60
 MAX_CENTRAL = 120
 FEW = 40
-"""A project with fewer sources is read whole."""
+"""A project with fewer sources is read completely."""
 MAX_TESTS = 12
 MAX_CODE_BYTES = 500_000
 
 
 class Needs(Struct, frozen=True):
-    """Paths to read, sorted; and manifests that are too large to be read at all."""
+    """Paths to read, sorted; and manifests that are too large to be read."""
 
     paths: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
@@ -33,8 +33,8 @@ class Needs(Struct, frozen=True):
 def survey_needs(
     entries: Sequence[Classified], central: Mapping[str, int] | None = None, *, code: bool = True
 ) -> Needs:
-    """Manifests, the README, key files, a few tests; with `code`, the largest sources too, for
-    hotspots."""
+    """Return manifests, the README, key files and a few tests; with `code` also the largest
+    sources, for hotspots."""
     manifests = [pair for pair in entries if reader_of(pair[0].path) and _ours(pair[1])]
     manifests.sort(key=lambda pair: rank_of(pair[0].path))
     large = [entry for entry, _ in manifests if entry.size > MAX_MANIFEST_BYTES]

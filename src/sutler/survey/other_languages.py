@@ -1,5 +1,5 @@
-"""Manifests of languages with a smaller share of projects: Scala, Lua, Dart, Haskell, Clojure,
-Erlang, R, Julia and Zig. Nothing is run."""
+"""Manifests of less frequent languages: Scala, Lua, Dart, Haskell, Clojure, Erlang, R, Julia and
+Zig. No code is run."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ _HASKELL_TESTS = ("hspec", "tasty", "HUnit", "QuickCheck", "hedgehog", "doctest"
 
 
 def read_cabal(path: str, text: str, tree: Tree) -> Found:
-    """A package description: fields that go on over indented lines, in sections."""
+    """Read a package description: fields that continue over indented lines, in sections."""
     needs: dict[str, Dependency] = {}
     mains: dict[str, list[str]] = {}
     section = program = ""
@@ -169,7 +169,7 @@ def read_cabal(path: str, text: str, tree: Tree) -> Found:
 
 
 def _cabal_fields(text: str) -> Iterator[tuple[str, str]]:
-    """Fields in their order; the start of a section is one called `section`."""
+    """Yield fields in their order; the start of a section is a field called `section`."""
     name, indent, lines = "", 0, list[str]()
     for line in [*text.splitlines(), "end"]:
         if not line.strip() or line.lstrip().startswith("--"):
@@ -223,7 +223,7 @@ def read_rebar(path: str, text: str, tree: Tree) -> Found:
 
 
 def read_description(path: str, text: str, tree: Tree) -> Found:
-    """DESCRIPTION of an R package."""
+    """Read the DESCRIPTION of an R package."""
     fields = dict(re.findall(r"(?m)^([A-Z][\w@/]*):[ \t]*((?:.*\n?)(?:[ \t]+.*\n?)*)", tame(text)))
     kinds: tuple[tuple[str, DependencyType], ...] = (
         ("Imports", "runtime"), ("Depends", "runtime"), ("LinkingTo", "runtime"),

@@ -1,4 +1,5 @@
-"""Full and summary packs (seed 004): which of the two, and how each is built from clean text."""
+"""Full and summary packs (seed 004): the choice between the two, and how each is built from clean
+text."""
 
 from __future__ import annotations
 
@@ -26,14 +27,14 @@ _CONSTRAINTS = wire.PackConstraints()
 _CUT = wire.TruncationConfig()
 _KEYS = KeyLimits()
 Truncated = tuple[str, bool]
-"""A text within its limit, and whether it was cut for that."""
+"""A text within its limit, and whether it was cut."""
 
 
 class Material(Struct, frozen=True, kw_only=True):
-    """All a builder may use. `texts` holds the files that were read and redacted; `order` says
-    which come first when the budget is short; `users` who uses which file; `created_at` is the
-    caller's clock; `problems` are those of reading; `surveyed` saves a second survey where the
-    caller has made one."""
+    """Input of the builders. `texts` holds the files that were read and redacted; `order` decides
+    which come first if the budget is short; `users` are the users of each file; `created_at` is the
+    caller's clock; `problems` are those of reading; `surveyed` saves a second survey if the caller
+    has made one."""
 
     snapshot: Snapshot
     texts: Mapping[str, CleanText]
@@ -47,12 +48,13 @@ class Material(Struct, frozen=True, kw_only=True):
 
     @property
     def central(self) -> dict[str, int]:
-        """How much each file matters, by what uses it and what it uses."""
+        """Weight of each file: its users and the files that it uses."""
         return weights(self.users, {entry.path: entry.size for entry in self.snapshot.entries})
 
 
 def named_files(surveyed: Surveyed) -> Named:
-    """Entry points and the manifests that were read, those of the project's own kind first."""
+    """Return the entry points and the manifests that were read, those of the project's own kind
+    first."""
     kind = surveyed.manifest.project_type
     manifests = sorted(surveyed.found, key=lambda found: found.ecosystem not in kind)
     return Named(surveyed.manifest.entry_points, tuple(found.path for found in manifests))
@@ -68,8 +70,8 @@ def select_pack(
     cut: wire.TruncationConfig = _CUT,
     measured: Mapping[str, int] | None = None,
 ) -> tuple[wire.PackType, str]:
-    """The seed's selection logic, with the reason for the transparency record. `measured` are the
-    bytes that each file would show, where the files were read; without them the sizes speak."""
+    """Choose by the seed's selection logic, with the reason for the transparency record. `measured`
+    are the bytes that each file would show, if the files were read; otherwise the sizes decide."""
     if constraints.prefer_summary:
         return "summary", "prefer_summary is set"
     sizes = list((measured or {}).values())
@@ -97,8 +99,8 @@ def _limits(constraints: wire.PackConstraints) -> list[tuple[str, int]]:
 def truncate(
     text: str, cut: wire.TruncationConfig = _CUT, limit: int | None = None
 ) -> tuple[str, bool]:
-    """Head, marker, tail when the text is over the byte limit; lines too long for that are cut
-    within."""
+    """Keep head and tail around a marker if the text exceeds the byte limit; longer lines are cut
+    inside."""
     limit = cut.max_file_bytes if limit is None else min(limit, cut.max_file_bytes)
     if len(text) <= limit and len(text.encode("utf-8", "surrogatepass")) <= limit:
         return text, False
@@ -135,8 +137,8 @@ def _decode(raw: bytes) -> str:
 
 
 class _Shown(Struct):
-    """What a full pack shows so far and what it has cost: texts in `contents`, and those of key
-    files that `key_files` repeats. A text that no longer fits the room stays out."""
+    """Texts of a full pack so far, and their cost: those in `contents`, and those of key files that
+    `key_files` repeats. A text that does not fit the room is left out."""
 
     room: int = 0
     used: int = 0
@@ -167,8 +169,8 @@ def build_full(
     cut: wire.TruncationConfig = _CUT,
     limits: KeyLimits = _KEYS,
 ) -> wire.FullPack:
-    """Manifest, index, all text, the key files once more, metadata. Key files come first when room
-    is short, and both copies of their text count."""
+    """Build manifest, index, all text, the key files once more, and metadata. Key files come first
+    if room is short, and both copies of their text count."""
     pairs = classified(material.snapshot)
     surveyed = survey(material, pairs)
     keys = key_files(
@@ -222,7 +224,7 @@ def build_full(
 
 
 def _ordered(paths: Iterable[str], order: Sequence[str]) -> list[str]:
-    """The caller's order, then by path; what a machine wrote comes last."""
+    """Sort by the caller's order, then by path; generated files come last."""
     rank = {path: index for index, path in enumerate(order)}
 
     def place(path: str) -> tuple[int, bool, str]:
@@ -233,7 +235,7 @@ def _ordered(paths: Iterable[str], order: Sequence[str]) -> list[str]:
 
 
 def survey(material: Material, pairs: list[Classified]) -> Surveyed:
-    """The project's manifest, and what could not be read on the way to it."""
+    """Return the project's manifest, and the problems of reading it."""
     if material.surveyed is not None:
         return material.surveyed
     plain = {path: clean.text for path, clean in material.texts.items()}
@@ -242,7 +244,7 @@ def survey(material: Material, pairs: list[Classified]) -> Surveyed:
 
 
 def _spoken(manifest: wire.Manifest) -> wire.Manifest:
-    """The manifest as JSON carries it; until then its entry points are names of files."""
+    """Encode the entry points of a manifest for JSON; until then they are names of files."""
     return replace(manifest, entry_points=tuple(map(wire_path, manifest.entry_points)))
 
 
@@ -252,7 +254,7 @@ _Addressed = TypeVar(
 
 
 def _addressed(items: Iterable[_Addressed]) -> tuple[_Addressed, ...]:
-    """The same under their paths as JSON carries them."""
+    """Encode the items' paths for JSON."""
     return tuple(replace(item, path=wire_path(item.path)) for item in items)
 
 
@@ -262,8 +264,8 @@ def _index(
     included: Iterable[str],
     reason: wire.ExclusionReason,
 ) -> tuple[wire.FileIndexEntry, ...]:
-    """Every scanned file and every excluded one, by path; pruned folders are not files. `reason`
-    is why a text is not included."""
+    """Return all scanned and excluded files by path, without pruned folders. `reason` applies to
+    files whose text is not included."""
     inside = set(included)
     rows = [
         wire.FileIndexEntry(
@@ -327,7 +329,7 @@ def _metadata(
 
 
 def build_summary(material: Material, limits: KeyLimits = _KEYS) -> wire.SummaryPack:
-    """Manifest, index, and facts in place of text: summaries of key files, entry points,
+    """Build manifest and index with facts in place of text: summaries of key files, entry points,
     hotspots."""
     pairs = classified(material.snapshot)
     plain = {path: clean.text for path, clean in material.texts.items()}

@@ -56,7 +56,8 @@ def _metadata(root: str, path: str, size: int) -> wire.FileMetadata:
 
 
 def exclusion_stats(snapshot: Snapshot) -> wire.ExclusionStats:
-    """Four sums over the seven reasons; dependency, build and cache folders are patterns."""
+    """Count exclusions in four sums over the seven reasons; dependency, build and cache folders
+    count as patterns."""
     counts: Counter[str] = Counter()
     for out in snapshot.excluded:
         counts[wire.seed_reason(out.reason)] += out.count
@@ -70,7 +71,7 @@ def exclusion_stats(snapshot: Snapshot) -> wire.ExclusionStats:
 
 
 def _folders(snapshot: Snapshot) -> list[str]:
-    """Every folder that holds a file, parents included, deepest first."""
+    """Return every folder that holds a file, parents included, deepest first."""
     found: set[str] = set()
     for entry in snapshot.entries:
         folder = dirname(entry.path)
@@ -81,8 +82,8 @@ def _folders(snapshot: Snapshot) -> list[str]:
 
 
 def directory_tree(snapshot: Snapshot, name: str) -> wire.TreeNode:
-    """Nested folders; children sorted by name, built from the leaves so that depth costs no
-    recursion."""
+    """Build nested folders with children sorted by name. It starts from the leaves, so that depth
+    costs no recursion."""
     children: dict[str, list[wire.TreeNode]] = {}
     for entry in snapshot.entries:
         node = wire.file_node(

@@ -35,7 +35,7 @@ _REQUIREMENT = re.compile(
 
 
 def requirement(text: str, kind: DependencyType) -> Dependency | None:
-    """`Werkzeug >= 3.0 ; python_version > "3"` as a name and a version."""
+    """Parse `Werkzeug >= 3.0 ; python_version > "3"` into a name and a version."""
     match = _REQUIREMENT.match(text)
     if match is None or re.match(r"\s*[\w+]+(?:\+\w+)?:|\s*\w+\+\w+:", text):  # an address
         return None
@@ -48,7 +48,8 @@ def _all(items: Iterable[str], kind: DependencyType) -> list[Dependency]:
 
 
 def _extra_kind(group: str) -> DependencyType:
-    """An extra that is not for developers is one the user may bring: peer."""
+    """Return the kind of an extra: one that is not for developers is one that users may choose,
+    `peer`."""
     return "dev" if DEV_WORDS.search(group.lower()) else "peer"
 
 
@@ -113,7 +114,7 @@ def _framework(needs: Iterable[Dependency]) -> str:
 
 
 def _modules(targets: Iterable[Any], folder: str, tree: Tree) -> tuple[str, ...]:
-    """The files behind `package.module:function` entry points."""
+    """Return the files behind `package.module:function` entry points."""
     paths: list[str] = []
     for target in targets:
         module = (string(target) or string(mapping(target).get("reference"))).split(":")[0].strip()
@@ -130,7 +131,7 @@ def _modules(targets: Iterable[Any], folder: str, tree: Tree) -> tuple[str, ...]
 
 
 def _package(name: str, folder: str, tree: Tree) -> tuple[str, ...]:
-    """A library starts at its package: the one of its name, or the only one."""
+    """Return the package where a library starts: the one of its name, or the only one."""
     own = _modules([re.sub(r"[-.]", "_", name.lower())], folder, tree) or _modules(
         [name], folder, tree
     )
@@ -188,7 +189,7 @@ def _lines(text: str) -> list[str]:
 
 
 def read_setup_py(path: str, text: str, tree: Tree) -> Found:
-    """The literal arguments of `setup(…)`; nothing is run."""
+    """Read the literal arguments of `setup(…)`; no code is run."""
     if len(text) > MAX_SETUP_CHARS:
         raise DocumentError(f"{len(text):,} characters exceed the limit of {MAX_SETUP_CHARS:,}")
     try:

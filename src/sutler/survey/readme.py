@@ -1,4 +1,4 @@
-"""The first sentence of a README: what the authors say it is for, markup taken away."""
+"""Purpose of a project by its README: the first sentence of the prose, without markup."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _ASIDE = re.compile(
     r"|(?:switch|change) language)\b",
     re.IGNORECASE,
 )
-"""Openings of sentences that speak of the README, the reader or the news, not of the project."""
+"""Openings of sentences that are about the README, the reader or the news, not about the
+project."""
 _DEFINES = re.compile(
     r"(?:(?:an?|the)\s+(?!following\b)\S+.{10,}"
     r"|(?:this|these)\s(?:\w+\s){1,3}(?:covers?|contains?|provides?|implements?|shows?)\b"
@@ -45,7 +46,7 @@ _DEFINES = re.compile(
     r"|installs|creates|checks|converts)\s)",
     re.IGNORECASE,
 )
-"""A sentence that says what something is or does."""
+"""A sentence that defines something."""
 _LINKS = re.compile(r" \| |^\W*https?:")
 OPENING = 1_000
 """Characters of a README that a summary quotes."""
@@ -55,16 +56,17 @@ _HOW_TO = re.compile(
     r"|support\w*|licen[sc]e|requirements|docs"
     r"|documentation|how to|deploy\w*|test\w*|links|community|help|table of contents|contents)\b"
 )
-"""A heading below which a README says what to do, and no longer what it is about."""
+"""A heading that begins the instructions, after the description."""
 NEAR = 12
 CLOSE = 4
-"""Paragraphs in which a definition is looked for: of the project by its name, and of anything."""
+"""Number of paragraphs that are searched for a definition: of the project by its name, and of
+anything."""
 
 
 def first_sentence(text: str, name: str = "") -> str:
-    """What a README says the project is: the first sentence among the first paragraphs that defines
-    something, best if it opens with the project's `name`; else the first sentence that is about
-    the project; else the title. Nothing when there is no prose."""
+    """Return the README's description of the project: in the first paragraphs the first sentence
+    that defines something, preferably one that opens with the project's `name`; else the first
+    sentence about the project; else the title; empty without prose."""
     text = _stripped(text[:50_000])
     plain = [one_line(_plain(paragraph), 2_000) for paragraph in _paragraphs(text)]
     prose = [
@@ -88,7 +90,7 @@ def first_sentence(text: str, name: str = "") -> str:
 
 
 def opening(text: str, limit: int = OPENING) -> str:
-    """The prose that a README opens with: whole paragraphs within `limit` characters."""
+    """Return the prose that a README opens with: whole paragraphs within `limit` characters."""
     kept: list[str] = []
     for paragraph in _paragraphs(_HOW_TO.split(_stripped(text[:50_000]))[0]):
         words = one_line(_plain(paragraph), 1_000)
@@ -111,17 +113,16 @@ _LINKED = re.compile(
     r"(?is)<a\b[^>]{0,600}>(?:(?!</a>|<h\d).){0,600}?<(?:img|b|strong|p|br|sub|sup)\b"
     r"(?:(?!</a>|<h\d).){0,600}?</a>"
 )
-"""A link around more than words: a badge, a sponsor."""
+"""A link around something other than words: a badge, a sponsor."""
 _TAGLINE = re.compile(
     r"(?is)<h([2-6])\b[^>]{0,300}>((?:[^<]|</?br\s*/?>|</?(?:b|em|strong|i)>){30,300}?"
     r"[.!])\s*(?:</?br\s*/?>\s*)*</h\1>"
 )
-"""A heading that is a sentence: what a title's second line says of the project."""
+"""A heading that is a sentence, as in the second line of a title."""
 
 
 def _stripped(text: str) -> str:
-    """The text without comments and HTML that shows pictures, links or tables; other tags are
-    dropped and their text stays."""
+    """Remove comments and the HTML of pictures, links and tables; the text of other tags stays."""
     text = re.sub(r"<!--.*?(?:-->|\Z)", "", text, flags=re.DOTALL)
     text = re.sub(r"(?m)^:[\w-]+:.*$", "", text)  # attributes of an AsciiDoc header
     for tag in ("picture", "table", "svg", "details", "script", "style", "sup", "sub"):
@@ -146,7 +147,7 @@ def _indent(match: re.Match[str]) -> str:
 
 
 def _title(text: str) -> str:
-    """The first heading."""
+    """Return the first heading."""
     lines = text.splitlines()[:60]
     for line, below in zip(lines, [*lines[1:], ""], strict=False):
         match = re.match(r"\s{0,3}[#=]\s+(\S.*?)[\s#]*$", line)
@@ -159,7 +160,7 @@ def _title(text: str) -> str:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Runs of prose lines: headings, badges, tables, code, lists and directives are not prose."""
+    """Return runs of prose lines, without headings, badges, tables, code, lists and directives."""
     out: list[list[str]] = [[]]
     lines = [line[:2_000] for line in text.splitlines()]
     fenced = False

@@ -1,5 +1,5 @@
-"""The repository and its key files in a few facts: sentences only where the project itself
-speaks."""
+"""Summary of the repository and its key files in a few facts; its sentences are the project's
+own."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def repo_summary(
 def _description(
     entries: Sequence[Classified], surveyed: Surveyed, texts: Mapping[str, str]
 ) -> str:
-    """What it is for, what its README says first, and what it is made of."""
+    """Describe the purpose, the opening of the README, and the components."""
     manifest = surveyed.manifest
     size = sum(entry.size for entry, _ in entries)
     kinds = Counter(facts.category for _, facts in entries)
@@ -92,7 +92,7 @@ def _description(
 
 
 def _tasks(texts: Mapping[str, str]) -> list[str]:
-    """The commands that the project offers to those who work on it: `make: build, test`."""
+    """Return the commands that the project offers its developers: `make: build, test`."""
     rows: list[str] = []
     for path in sorted(texts, key=lambda path: (path.count("/"), path)):
         name, place = basename(path).lower(), dirname(path)
@@ -200,8 +200,8 @@ _README_NAME = re.compile(r"(?i)readme")
 def _concerns(
     entries: Sequence[Classified], surveyed: Surveyed, excluded: Sequence[Excluded]
 ) -> tuple[str, ...]:
-    """What is missing or broken, from the names of the tree; a file that stays out of the pack is
-    there nevertheless."""
+    """Return what is missing or broken by the names in the tree; files excluded from the pack count
+    as present."""
     paths = [entry.path for entry, _ in entries]
     there = [*paths, *(item.path for item in excluded)]
     top = [path.rstrip("/") for path in there if "/" not in path.rstrip("/")]
@@ -247,7 +247,7 @@ def _tested(paths: Sequence[str]) -> bool:
 
 
 def key_file_summary(pair: Classified, text: str, code: CodeFacts) -> KeyFileSummary:
-    """A key file without its text: what it offers, what it needs, what is notable in it."""
+    """Summarise a key file without its text: exports, imports, and notable facts."""
     entry, facts = pair
     return KeyFileSummary(
         path=entry.path,
@@ -295,7 +295,7 @@ def described_files(
     central: Mapping[str, int],
     users: Mapping[str, Sequence[str]],
 ) -> tuple[FileSummary, ...]:
-    """The project's own sources that were read, those that matter most first."""
+    """Summarise the project's own sources that were read, those with the most weight first."""
     pairs = list(pairs)
     of_subject = subjects(pairs)
     worth: dict[str, int] = {}

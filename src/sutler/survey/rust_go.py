@@ -81,7 +81,7 @@ _REQUIRE = re.compile(
 
 
 def read_go_mod(path: str, text: str, tree: Tree) -> Found:
-    """Direct requirements only: an `// indirect` line belongs to a dependency."""
+    """Read the direct requirements: an `// indirect` line belongs to a dependency."""
     module, block, needs, tools = "", "", [], set[str]()
     for line in [line for line in text.splitlines()[:10_000] if len(line) < 500]:
         words = line.split("//")[0].split()
@@ -118,7 +118,8 @@ _GO_TEST = (
 
 
 def _go_kind(name: str) -> DependencyType:
-    """go.mod does not say; modules that only tests use are known by name."""
+    """Return the kind of a Go module by its name: go.mod does not mark modules that only tests
+    use."""
     return "dev" if any(mark in name for mark in _GO_TEST) else "runtime"
 
 

@@ -1,4 +1,4 @@
-"""Ruby, PHP and Elixir manifests: Gemfile, gemspec, composer.json, mix.exs. Nothing is run."""
+"""Ruby, PHP and Elixir manifests: Gemfile, gemspec, composer.json, mix.exs. No code is run."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
 
 
 def read_podspec(path: str, text: str, tree: Tree) -> Found:
-    """A CocoaPods specification: what the project is for."""
+    """Read a CocoaPods specification: the purpose of the project."""
     match = re.search(r"\.summary\s*=\s*[\"']([^\"'\n]+)", tame(text))
     return Found(path=path, ecosystem="", description=one_line(match[1]) if match else "")
 

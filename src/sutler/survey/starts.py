@@ -1,5 +1,5 @@
-"""Where a project starts: files that its manifests declare, and files whose language makes them
-programs. Names alone decide only where nothing else speaks."""
+"""Entry points of a project: files that its manifests declare, and files that are programs by their
+language. Names decide only without other evidence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SCRIPT = re.compile(r"<script\b[^>]*\bsrc=[\"']/?(?:\./)?([\w./-]+\.[jt]sx?)[\"
 
 
 def is_own(path: str, facts: FileFacts) -> bool:
-    """Whether a file is part of what the project delivers: no test, example, document or copy."""
+    """Return whether the project delivers a file: it is no test, example, document or copy."""
     packaged = facts.role == "example" and "src/main/" in path  # the name of a Java package
     return (
         (facts.role not in _ROLES_ASIDE or packaged)
@@ -44,8 +44,8 @@ def is_own(path: str, facts: FileFacts) -> bool:
 def entry_points(
     scope: Sequence[Found], entries: Sequence[Classified], sources: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """What the manifests declare, then programs by their language, then by name alone. `sources`
-    are the texts at hand."""
+    """Return the declarations of the manifests, then programs by their language, then by name
+    alone. `sources` are the available texts."""
     own: dict[str, FileFacts] = {
         entry.path: facts for entry, facts in entries if is_own(entry.path, facts)
     }
@@ -79,7 +79,8 @@ def entry_points(
 
 
 def _is_application(package: Found) -> bool:
-    """A crate that is never published and starts as a program: the crates beside it serve it."""
+    """Return whether a crate is never published and starts as a program: the crates beside it serve
+    it."""
     return (
         package.ecosystem == "rust"
         and package.private
@@ -112,8 +113,8 @@ def _is_app(path: str) -> bool:
 
 
 def _runs(path: str, sources: Mapping[str, str]) -> bool:
-    """A Go file called main.go may still be a library: only its package clause makes it a
-    program."""
+    """Return whether a Go file called main.go is a program by its package clause, and no
+    library."""
     language = language_of(path)
     if language is None or not language.entries.script_only or path not in sources:
         return True
@@ -121,7 +122,8 @@ def _runs(path: str, sources: Mapping[str, str]) -> bool:
 
 
 def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool:
-    """Whether the text starts a program, by the rules of its language; comments do not count."""
+    """Return whether the text starts a program, by the rules of its language; comments do not
+    count."""
     name = basename(path)
     if name in ("__main__.py", "manage.py"):
         return True
@@ -148,7 +150,7 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
 
 
 def _is_script(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool:
-    """Whether a file is a script of the shell in a place for programs."""
+    """Return whether a file is a shell script in a folder for programs."""
     if facts.language != "shell":
         return False
     folders = ("bin", "exe") if "." in basename(path) else ("", "bin", "exe")
@@ -156,7 +158,8 @@ def _is_script(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool:
 
 
 def _pages(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:
-    """Scripts that a page beside a package.json loads: where an application for browsers starts."""
+    """Return the scripts that a page beside a package.json loads: entry points of a browser
+    application."""
     package: list[str] = []
     pages = [path for path in sources if basename(path) == "index.html" and not is_aside(path)]
     for path in _near(pages):
@@ -168,7 +171,7 @@ def _pages(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str
 
 
 def _by_name(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:
-    """Files with the name of an entry point whose text does not speak against it; else scripts of
+    """Return files with the name of an entry point, unless the text contradicts; else scripts of
     the root; else the page of a site."""
     near = _near(path for path, facts in own.items() if facts.category == "entrypoint")
     chosen = [
@@ -194,7 +197,7 @@ def _by_name(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[s
 
 
 def _starts(path: str, facts: FileFacts, text: str | None) -> bool:
-    """Whether a file called `main`, `index`, `app` or `server` starts something."""
+    """Return whether a file called `main`, `index`, `app` or `server` starts something."""
     language = facts.language
     if language in ("html", "css") or not text:
         return language not in ("html", "css") and basename(path).islower()

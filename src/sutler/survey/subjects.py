@@ -1,5 +1,5 @@
-"""Files that are the substance of a project without being code: playbooks and roles, charts,
-notebooks. In a project that consists of them they are described like sources."""
+"""Files that are a project's substance without being code: playbooks and roles, charts, notebooks.
+A project of such files has them described like sources."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sutler.survey.evidence import is_aside
 from sutler.survey.starts import is_own
 
 MAX_SUBJECT_BYTES = 2_000_000
-"""A notebook is large by its outputs, which are dropped."""
+"""A larger limit than for sources: most of a notebook is outputs, which are dropped."""
 TIES = 4
-"""How many ties of a source one of these files is worth: none mentions another by name."""
+"""Ties to other files that one of these files counts as: none mentions another by name."""
 
 _ROLE = re.compile(r"(?:^|/)(?:tasks|handlers|defaults)/.+\.ya?ml$|(?:^|/)playbooks/[^/]+\.ya?ml$")
 _CHART_PART = re.compile(r"(?:^|/)templates/.+\.(?:ya?ml|tpl)$|(?:^|/)(?:values|Chart)\.ya?ml$")
 _MADE = re.compile(r"(?:^|/)crds?[/-]|[-.]crds?\.")
-"""Resource definitions are written by a program, however long they are."""
+"""Resource definitions that a program writes, however long they are."""
 _YAML = Shapes(
     definition=(
         r"\s{0,6}(?P<kind>- name|(?:- )?(?:hosts|kind|import_playbook|include_tasks|import_tasks))"
@@ -35,7 +35,7 @@ _CELL = re.compile(r"--- (?:cell \d+: (\w+)|output of cell \d+) ---$")
 
 
 def subjects(pairs: Iterable[Classified]) -> frozenset[str]:
-    """The paths of such files, if they outnumber the project's own code; else none."""
+    """Return the paths of such files if they outnumber the project's own code; else none."""
     chosen: set[str] = set()
     code = 0
     for entry, facts in pairs:
@@ -59,7 +59,8 @@ def _is_subject(path: str, facts: FileFacts) -> bool:
 
 
 def subject_weight(path: str, size: int) -> int:
-    """Its worth beside sources. Notebooks are read in their order, and a role by its tasks."""
+    """Return the weight of such a file beside sources. Notebooks are read in their order, and a
+    role by its tasks."""
     if path.endswith(NOTEBOOK_ENDS):
         return TIES
     return (
@@ -68,7 +69,7 @@ def subject_weight(path: str, size: int) -> int:
 
 
 def subject_outline(path: str, text: str) -> tuple[Line, ...]:
-    """Names of tasks, keys and kinds; the headings of a notebook."""
+    """Return the names of tasks, keys and kinds, or the headings of a notebook."""
     if path.endswith(NOTEBOOK_ENDS):
         return tuple(_headings(text))
     return tuple(Line(shape.line, shape.depth, shape.text) for shape in shapes_of(_YAML, text))

@@ -1,8 +1,9 @@
 """A summary pack as Markdown, for people and models: a ladder within its budget.
 
-Facts of the project come first. Then its files: every one as a line while there is room, and the
-most used of them as outlines. What is not described is counted by folder; names alone take at most
-a fifth of the text."""
+Facts of the project come first. Then its files: each as a line while there is room, and the most
+used of them as outlines. Files that are not described are counted by folder; names alone take at
+most a fifth of the text.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from sutler.tokens.counter import Counter
 
 MAX_DEPENDENCIES = 100
 OUTLINES = (60, 25, 10)
-"""Lines of an outline, the longest that fits is shown."""
+"""Lengths of an outline in lines; the longest that fits is shown."""
 PATHS_SHARE = 5
 """Names of files and folders take at most one part in this many of a limited text."""
 RISKS_SHARE = 8
@@ -28,13 +29,13 @@ MAX_FOLDERS = 400
 
 
 class _File(Struct, frozen=True):
-    """A file in its forms, the longest first; the last is one line."""
+    """A file in several forms, the longest first; the last is one line."""
 
     forms: tuple[str, ...]
 
 
 def summary_markdown(pack: wire.SummaryPack, goal: str, limit: int | None, count: Counter) -> str:
-    """The summary inside `limit`, counted on the very text."""
+    """Return the summary inside `limit`, counted on the very text."""
     fixed, files = list(_facts(pack)), _files(pack)
     risks, folders = list(_risks(pack)), list(_folders(pack))
     end = f"\n## Goal\n\n{goal.rstrip()}\n" if goal else ""
@@ -79,7 +80,7 @@ def _cost(blocks: Sequence[str], count: Counter) -> int:
 
 
 def _within(blocks: Sequence[str], room: int, count: Counter) -> list[str]:
-    """The first blocks that fit."""
+    """Return the first blocks that fit."""
     kept: list[str] = []
     for block in blocks:
         room -= count(block)
@@ -90,7 +91,7 @@ def _within(blocks: Sequence[str], room: int, count: Counter) -> list[str]:
 
 
 def _climb(files: Sequence[_File], room: int, count: Counter) -> list[str]:
-    """One line for as many files as fit, then longer forms from the first file on."""
+    """Show one line for as many files as fit, then longer forms from the first file on."""
     forms = _within([file.forms[-1] for file in files], room, count)
     costs = [count(form) for form in forms]
     room -= sum(costs)
@@ -130,7 +131,7 @@ def _facts(pack: wire.SummaryPack) -> Iterator[str]:
 
 
 def _files(pack: wire.SummaryPack) -> list[_File]:
-    """Key files, then the others that were described, the most used first."""
+    """Return key files, then the others that were described, the most used first."""
     outlines = {one.path: one for one in pack.files}
     keys = {one.path: one for one in pack.key_files_summary}
     paths = dict.fromkeys([*keys, *outlines])
@@ -166,7 +167,7 @@ def _forms(
 
 
 def _outline(lines: Sequence[str], most: int) -> str:
-    """The lines as a block that no line of code can close."""
+    """Return the lines as a block that no line of code can close."""
     if not lines:
         return ""
     left = len(lines) - most
@@ -185,7 +186,7 @@ def _risks(pack: wire.SummaryPack) -> Iterator[str]:
 
 
 def _folders(pack: wire.SummaryPack) -> Iterator[str]:
-    """Folders with what they hold, the shallow ones first."""
+    """Yield folders with their contents, the shallow ones first."""
     described = {one.path for one in pack.files} | {one.path for one in pack.key_files_summary}
     rows = [row for row in pack.file_index if row.exclusion_reason is UNSET or row.size_bytes]
     held: dict[str, list[wire.FileIndexEntry]] = {}
@@ -234,7 +235,7 @@ def _rows(manifest: wire.Manifest) -> list[tuple[str, str]]:
 
 
 def _dependencies(items: Sequence[wire.Dependency]) -> list[str]:
-    """One line for each kind: a name needs no line of its own."""
+    """Return one line for each kind: a name needs no line of its own."""
     lines = []
     for kind in ("runtime", "peer", "dev"):
         names = [
@@ -249,7 +250,8 @@ def _dependencies(items: Sequence[wire.Dependency]) -> list[str]:
 
 
 def _titled(title: str, entries: Sequence[str]) -> Iterator[str]:
-    """The entries one by one; the title goes with the first, so that none stands over nothing."""
+    """Yield the entries one by one, with the title before the first, so that no title stands
+    alone."""
     for number, entry in enumerate(entries):
         yield f"\n## {title}\n\n{entry.lstrip()}" if number == 0 else entry
 

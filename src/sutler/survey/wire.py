@@ -1,9 +1,9 @@
-"""The shapes that leave, with the seeds' exact field names: snapshots, full and summary packs,
-manifests.
+"""Wire documents with the seeds' exact field names: snapshots, full and summary packs, manifests.
 
-A field the seeds mark optional is `UNSET` when unknown and then absent on the wire. Fields beyond
-the seeds (`schema_version`, `detail`, `rule`, `digest`, `problems`) only add; a reader of the
-seeds' shapes can ignore them. Task packs (seed 002) are in `tasks.wire`."""
+A field that the seeds mark optional is `UNSET` when unknown and then absent on the wire. Fields
+beyond the seeds (`schema_version`, `detail`, `rule`, `digest`, `problems`) are additions that a
+reader of the seeds' documents can ignore. Task packs (seed 002) are in `tasks.wire`.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _SEED_REASONS: dict[Reason, ExclusionReason] = {
 
 
 def seed_reason(reason: Reason) -> ExclusionReason:
-    """The seed's seven reasons and `not_selected`; every finer one of ours is a match of some
-    pattern."""
+    """Map a reason to one of the seed's seven or `not_selected`; every finer one of ours is a
+    pattern match."""
     return _SEED_REASONS.get(reason, "pattern_match")
 
 
@@ -83,7 +83,8 @@ class FileMetadata(Struct, frozen=True):
 
 
 class ExcludedFile(Struct, frozen=True):
-    """`reason` is one of the seed's seven, `detail` our finer word, `rule` what decided."""
+    """`reason` is one of the seed's seven, `detail` our finer reason, `rule` the rule that
+    decided."""
 
     path: str
     reason: ExclusionReason
@@ -120,7 +121,7 @@ class Dependency(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """What the project says of itself. What no file says is empty or absent."""
+    """A project's statements about itself; a field without a source is empty or absent."""
 
     project_name: str
     project_type: str
@@ -154,7 +155,8 @@ class KeyFile(Struct, frozen=True):
 
 
 class FileContent(Struct, frozen=True):
-    """`condensed` says how a text was shortened by its kind of file; it counts as truncated."""
+    """Text of a file. `condensed` says how its kind of file was shortened; it counts as
+    truncated."""
 
     path: str
     content: str
@@ -178,9 +180,9 @@ class PackMetadata(Struct, frozen=True):
 
 
 class FullPack(Struct, frozen=True, tag_field="type", tag="full"):
-    """`contents` holds the text of every extractable file, `key_files` repeats those to read
-    first. Both copies count in `total_content_bytes`; where they do not fit, only `contents` has
-    the text."""
+    """`contents` holds the text of every extractable file, and `key_files` repeats those to read
+    first. Both copies count in `total_content_bytes`; if they do not fit, only `contents` has the
+    text."""
 
     manifest: Manifest
     file_index: tuple[FileIndexEntry, ...]
@@ -245,7 +247,7 @@ class SummaryPack(Struct, frozen=True, tag_field="type", tag="summary"):
 
 
 class PackConstraints(Struct, frozen=True):
-    """`provider_limits` are bytes by provider; the smallest of them binds besides
+    """`provider_limits` are bytes by provider; the smallest of them applies besides
     `max_content_bytes`."""
 
     max_content_bytes: int = 500_000
@@ -263,7 +265,8 @@ class TruncationConfig(Struct, frozen=True):
 
 
 class PackChange(Struct, frozen=True):
-    """One file between two packs; a level is how much of it is shown, empty when nothing."""
+    """A file that differs between two packs; a level is how much of it is shown, empty for
+    nothing."""
 
     path: str
     before: str
@@ -272,8 +275,7 @@ class PackChange(Struct, frozen=True):
 
 
 class PackDiff(Struct, frozen=True):
-    """What entered, what left, what is shown at another level, and what is shown with another
-    text."""
+    """Files that entered, left, are shown at another level, or with another text."""
 
     entered: tuple[PackChange, ...] = ()
     left: tuple[PackChange, ...] = ()
@@ -283,7 +285,7 @@ class PackDiff(Struct, frozen=True):
 
 
 class Moved(Struct, frozen=True):
-    """A file that is not what it was when the pack was built; `now` is empty when it is gone."""
+    """A file that changed since the pack was built; `now` is empty if it is gone."""
 
     path: str
     was: str
@@ -291,8 +293,8 @@ class Moved(Struct, frozen=True):
 
 
 class PackCheck(Struct, frozen=True):
-    """A pack held against the folder. `altered`: the file is as it was, and gives another text than
-    the pack shows."""
+    """Comparison of a pack with the folder. `altered`: the file is unchanged, but yields another
+    text than the pack shows."""
 
     pack_id: str
     files: int
