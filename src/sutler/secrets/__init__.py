@@ -1,6 +1,7 @@
 """Redaction: the only maker of CleanText.
 
-`redact` looks at the whole text before anything is cut, replaces the secret part of a line by a
-typed marker and leaves every line where it was. The marker names the rule and carries a tag keyed
-per installation: the same secret has the same tag, and neither the tag nor anything else tells its
-length or lets a guess be checked without the key."""
+`redact` searches the whole text before anything is cut, replaces the secret part of a line by a
+typed marker and keeps every line in its place. The marker names the rule and carries a tag that is
+keyed per installation: equal secrets have equal tags, and without the key nothing reveals a
+secret's length or confirms a guess.
+"""

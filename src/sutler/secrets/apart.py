@@ -1,8 +1,9 @@
-"""Readers for a name and a value that stand apart: in a nested object, beside each other in a list
-of settings, in the columns of a table.
+"""Readers for a name and a value that stand apart: in a nested object, side by side in a list of
+settings, in the columns of a table.
 
-A plain word is never taken here: the further a name is from its value, the more the value itself
-must say."""
+A plain word is never a secret here: the further a name is from its value, the stronger the value
+itself must be.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ TABLES = (".csv", ".tsv")
 
 
 def read_value(at: Stretch) -> Iterator[Candidate]:
-    """`value: V`, `default = "V"`: the name is that of the object around it, or of a sibling."""
+    """Read `value: V`, `default = "V"`: the name is that of the object around it, or of a
+    sibling."""
     for match in heads(grammar.VALUE, at, at.start):
         start, opener = match.end(), match["open"]
         stop = closing(at.text, opener, start, at.end) if opener else -1
@@ -65,7 +67,7 @@ def _tells(name: str) -> bool:
 
 
 def _names(text: str, start: int, stop: int) -> Iterator[str]:
-    """What names the value in [start, stop): siblings in the same object, then the object
+    """Yield the names of the value in [start, stop): siblings in the same object, then the object
     itself."""
     before, after = text[max(0, start - _BACK) : start], text[stop : stop + _AHEAD]
     if before.rfind("<") > before.rfind(">"):
@@ -121,7 +123,7 @@ def _indent(line: str) -> int:
 
 
 def read_secure(at: Stretch) -> Iterator[Candidate]:
-    """PowerShell's `ConvertTo-SecureString`, whose argument is a password in plain text."""
+    """Read PowerShell's `ConvertTo-SecureString`, whose argument is a password in plain text."""
     for match in heads(grammar.SECURE, at, at.start):
         here = match.end()
         while flag := _SECURE_FLAG.match(at.text, here, at.end):
@@ -136,7 +138,8 @@ def read_secure(at: Stretch) -> Iterator[Candidate]:
 
 
 def read_login(at: Stretch) -> Iterator[Candidate]:
-    """A line of netrc in any file: `machine host login name password V`, also over lines."""
+    """Read a line of netrc in any file: `machine host login name password V`, also over several
+    lines."""
     for match in heads(grammar.LOGIN, at, at.start):
         start = match.end()
         before = at.text[max(0, start - _AHEAD) : match.start("word")]
@@ -146,7 +149,7 @@ def read_login(at: Stretch) -> Iterator[Candidate]:
 
 
 def read_jwk(at: Stretch) -> Iterator[Candidate]:
-    """The private members of a JSON web key."""
+    """Read the private members of a JSON web key."""
     for match in heads(grammar.JWK, at, at.start):
         here = match.start()
         before = at.text[max(0, here - 8 * _BACK) : here]
@@ -157,7 +160,8 @@ def read_jwk(at: Stretch) -> Iterator[Candidate]:
 
 
 def read_table(at: Stretch) -> Iterator[Candidate]:
-    """Markdown: a column whose head is such a name, or a name with its value in the next cell."""
+    """Read Markdown tables: a column below such a name, or a name with its value in the next
+    cell."""
     line = at.text[at.start : at.end]
     if not line.lstrip().startswith("|") and not _SEPARATOR_ROW.match(at.text, at.end + 1):
         return
@@ -188,7 +192,7 @@ def _column(text: str, at: int, place: int, name: str) -> Iterator[Candidate]:
 
 
 def _cells(text: str, start: int, stop: int) -> list[tuple[int, int]]:
-    """The spans of the cells of a row, without blanks, stars and backticks around them."""
+    """Return the spans of the cells of a row, without blanks, stars and backticks around them."""
     spans = []
     at = start
     for cell in text[start:stop].split("|"):
@@ -203,7 +207,7 @@ _HASH = re.compile(r"_?hash\Z", re.IGNORECASE)
 
 
 def read_insert(at: Stretch) -> Iterator[Candidate]:
-    """SQL: the values of a column whose name says password, in every row of an INSERT."""
+    """Read SQL: the values of a password column in every row of an INSERT."""
     for match in heads(grammar.INSERT, at, at.start):
         columns = [part.strip(" \t\"'`[]") for part in match["columns"].split(",")]
         wanted = {n: name for n, name in enumerate(columns) if _tells(_HASH.sub("", name))}
@@ -230,7 +234,7 @@ def _tuples(text: str, at: int, wanted: dict[int, str]) -> Iterator[Candidate]:
 
 
 def read_call(at: Stretch) -> Iterator[Candidate]:
-    """A literal key or password as the argument of a call: `createHmac("sha256", V)`,
+    """Read a literal key or password as the argument of a call: `createHmac("sha256", V)`,
     `login("admin", V)`."""
     for match in heads(grammar.CALL, at, at.start):
         stop = closing(at.text, match["open"], match.end(), at.end)
@@ -240,7 +244,7 @@ def read_call(at: Stretch) -> Iterator[Candidate]:
 
 
 def columns(text: str) -> Iterator[Candidate]:
-    """CSV: the cells below a head that says password."""
+    """Read CSV: the cells of a password column."""
     head, _, _ = text.partition("\n")
     mark = max(",;\t|", key=head.count)
     names = [name.strip(" \t\r\"'") for name in head.split(mark)]

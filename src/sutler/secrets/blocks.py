@@ -3,8 +3,9 @@ credentials.
 
 A block is replaced line by line, so that it keeps its number of lines. The first and last line stay
 recognisable; every line between them becomes a marker. A block may stand in a diff, a comment or a
-string literal: what comes before the key material on each line is kept. Without an end line a block
-ends at the first line that is no longer key material."""
+string literal: text before the key material on each line stays. Without an end line, a block ends
+at the first line that is no key material.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ _NEAR = 400  # key material starts this close to the begin line's end
 
 
 def read(text: str, start: int, limit: int, end: int) -> Iterator[tuple[int, int]]:
-    """Spans to replace for every block that begins in [start, limit) of a line that ends at `end`;
-    none crosses a line."""
+    """Yield the spans to replace for every block that begins in [start, limit) of a line that ends
+    at `end`; none crosses a line."""
     last = None
     for begin in _BEGIN.finditer(text, start, limit):
         if begin["putty"]:
@@ -69,8 +70,8 @@ def _open_block(text: str, at: int, end: int, skip: int) -> Iterator[tuple[int, 
 
 
 def _body(text: str, at: int, skip: int = 0) -> list[tuple[int, int]]:
-    """The spans of key material from `at` on: up to the end line, or up to the first line that is
-    none."""
+    """Return the spans of key material from `at` to the end line, or to the first line without
+    any."""
     spans: list[tuple[int, int]] = []
     short: list[tuple[int, int]] = []
     strangers = 0
@@ -97,7 +98,7 @@ def _body(text: str, at: int, skip: int = 0) -> list[tuple[int, int]]:
 
 
 def _trim(text: str, start: int, stop: int) -> int:
-    """Keep what closes a string literal around the material."""
+    """Exclude the end of a string literal around the material."""
     while stop > start and text[stop - 1] in "\r \t\"'`,;+\\)":
         stop -= 1
     if text[stop - 1] in "nr" and text[max(start, stop - 2)] == "\\":

@@ -1,5 +1,5 @@
-"""Formats that carry a checksum: a value that passes is certain, one that fails was perhaps made
-up, and still goes."""
+"""Formats that carry a checksum: a value that passes is certain; one that fails may be invented,
+and is replaced all the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WELL_FORMED, _CERTAIN = 0.9, 0.99
 
 
 def confidence(rule: str, value: str) -> float:
-    """How sure a well-formed value of this format is."""
+    """Return the confidence of a well-formed value of this format."""
     check = _CHECKS.get(rule)
     return _CERTAIN if check is not None and check(value) else _WELL_FORMED
 
@@ -28,21 +28,21 @@ def base62(number: int, width: int) -> str:
 
 
 def _crc_base62(value: str) -> bool:
-    """GitHub and npm: the last six characters are the CRC-32 of those before, after the prefix, in
-    base 62."""
+    """Check GitHub and npm: the last six characters are the CRC-32, in base 62, of those between
+    prefix and checksum."""
     body = value.partition("_")[2]
     return base62(crc32(body[:-6].encode()), 6) == body[-6:]
 
 
 def _crc_hex(value: str) -> bool:
-    """Grafana: the last eight hex digits are the CRC-32 of what comes before the last
+    """Check Grafana: the last eight hex digits are the CRC-32 of the text before the last
     underscore."""
     body, _, check = value.rpartition("_")
     return f"{crc32(body.encode()):08x}" in (check.lower(), bytes.fromhex(check)[::-1].hex())
 
 
 def _crc16(value: str) -> bool:
-    """NATS: base32 whose last two bytes are the CRC-16 (XMODEM) of the others."""
+    """Check NATS: base32 whose last two bytes are the CRC-16 (XMODEM) of the others."""
     try:
         raw = base64.b32decode(value + "=" * (-len(value) % 8))
     except binascii.Error:
@@ -51,7 +51,8 @@ def _crc16(value: str) -> bool:
 
 
 def _jwt(value: str) -> bool:
-    """A JSON Web Token's first part decodes to an object that names an algorithm."""
+    """Return whether the first part of a JSON Web Token decodes to an object that names an
+    algorithm."""
     head = value.partition(".")[0]
     try:
         raw = base64.urlsafe_b64decode(head + "=" * (-len(head) % 4))

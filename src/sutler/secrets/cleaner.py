@@ -1,7 +1,8 @@
 """One redaction policy for everything that leaves: files, goals, names, rules and messages.
 
-The multi-pattern database comes with the program for the usual machine; elsewhere it is compiled
-once and then read from the cache."""
+The multi-pattern database is shipped for the usual machine; elsewhere it is compiled once and then
+read from the cache.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ COMPILE_ABOVE = 400_000
 
 
 def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
-    """The fast engine when its database is at hand or worth making; the plain one gives the same
-    answers."""
+    """Return the fast engine if its database exists or is worth compiling, else the plain one,
+    which gives the same results."""
     from sutler.secrets.engines import hyperscan_engine, stdlib_engine
 
     ready = _ready(MACHINE)
@@ -55,7 +56,7 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
 
 @lru_cache(maxsize=1)
 def _ready(machine: str) -> Engine | None:
-    """The engine of the database that came with the program, if that is for such a machine."""
+    """Return the engine of the shipped database, if that is for this kind of machine."""
     from sutler.secrets.engines import hyperscan_engine, ready_made
 
     try:
@@ -73,8 +74,8 @@ def _any_kept(environ: Mapping[str, str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _loaded(name: str, sight: home.Sight) -> Engine:
-    """The engine of a kept database: loaded once for as long as its file stays as it is, for a
-    process that answers call after call."""
+    """Load the engine of a cached database, once per version of its file: a process may answer many
+    calls."""
     from sutler.secrets.engines import hyperscan_engine
 
     return hyperscan_engine(home.read_kept(os.path.join(sight.folder, name)))
@@ -90,7 +91,7 @@ def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
 
 @cache
 def _name() -> str:
-    """The database's name in the cache; empty where there is no engine that could use it."""
+    """Return the database's file name in the cache; empty if no engine could use it."""
     try:
         import hyperscan
     except ImportError:  # no wheel for this platform
@@ -102,8 +103,7 @@ def _name() -> str:
 
 
 def redactor_mark() -> str:
-    """Names the redactor as it is now: what an older one found out, or left behind, must not be
-    relied on."""
+    """Return an identifier of the present redactor. Results of an older one are not reused."""
     from sutler.secrets.format_table import __file__ as table
     from sutler.secrets.format_table import rules_digest
 
@@ -111,7 +111,7 @@ def redactor_mark() -> str:
 
 
 def _newest(folder: str) -> int:
-    """When its code last changed."""
+    """Return the time of the latest change of its code."""
     try:
         with os.scandir(folder) as listing:
             return max(entry.stat().st_mtime_ns for entry in listing if entry.is_file())
@@ -120,7 +120,7 @@ def _newest(folder: str) -> int:
 
 
 def _processor() -> str:
-    """Names the processor: a database is only valid for the features it was compiled for."""
+    """Identify the processor: a database is valid only for the features it was compiled for."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
             return next((line for line in stream if line.startswith(("flags", "Features"))), "")
@@ -129,21 +129,20 @@ def _processor() -> str:
 
 
 class Clean(Protocol):
-    """Redacts a whole text that came from `path`; `raw` is the text in UTF-8 where a caller has it
+    """Redacts a whole text of the file `path`; `raw` is the text in UTF-8 if the caller has it
     already."""
 
     def __call__(self, text: str, path: str, raw: bytes = b"") -> CleanText: ...
 
 
 PER_FILE = 1_000
-"""What one more text, be it a name, costs the plain engine, in bytes of text: many tiny files are
-much work."""
+"""Cost of one more text in the plain engine, as bytes of text: many tiny files are much work."""
 
 SECRET_NAME = Rule("secrets", "its name holds a secret")
 
 
 def as_it_is(text: str, path: str, raw: bytes = b"") -> CleanText:
-    """What `--no-redact` means. The receipt says that it was used."""
+    """Return the text unredacted, for `--no-redact`; the receipt records the option."""
     del path, raw
     return CleanText(text)
 
@@ -155,8 +154,8 @@ def cleaner(
     *,
     packed: bool = False,
 ) -> Clean:
-    """The redactor for texts of `size` bytes in all: hidden characters made visible, secrets
-    replaced. Texts that come from a pack are `packed`: they hold ordinals already."""
+    """Return the redactor for texts of `size` bytes in total: it makes hidden characters visible
+    and replaces secrets. With `packed`, texts come from a pack and hold ordinals already."""
     if not settings.flag("redact"):
         return as_it_is
     from sutler.secrets.hidden import visible
@@ -182,7 +181,8 @@ class Numbering:
     """Ordinals of the secrets of one pack: counted for each rule in the order of first appearance.
 
     A value has one number and one rule in the whole pack, those of its first appearance. Only the
-    equality of tags counts, so the installation's key has no influence on the result."""
+    equality of tags counts, so the installation's key has no influence on the result.
+    """
 
     __slots__ = ("_counts", "_markers")
 
@@ -191,11 +191,11 @@ class Numbering:
         self._counts: dict[str, int] = {}
 
     def clean(self, text: CleanText) -> CleanText:
-        """The text with ordinals in place of tags; its findings keep their tags."""
+        """Return the text with ordinals in place of tags; its findings keep their tags."""
         return replace(text, text=self.text(text.text)) if text.findings else text
 
     def text(self, text: str) -> str:
-        """A redacted text with ordinals in place of tags."""
+        """Return a redacted text with ordinals in place of tags."""
         if "[REDACTED:" not in text:
             return text
         from sutler.secrets.markers import TAGGED
@@ -203,7 +203,7 @@ class Numbering:
         return TAGGED.sub(self._numbered, text)
 
     def learn(self, markers: Iterable[str]) -> None:
-        """Give numbers to tagged markers, in order."""
+        """Number tagged markers in their order."""
         for one in markers:
             self.text(one)
 
@@ -219,8 +219,8 @@ class Numbering:
 
 
 def numbered(clean: Clean, numbering: Numbering | None = None) -> Clean:
-    """A cleaner whose texts carry ordinals and not tags: those of `numbering`, or each text's
-    own."""
+    """Return a cleaner whose texts carry ordinals in place of tags: those of `numbering`, or each
+    text's own."""
     if clean is as_it_is:
         return clean
 
@@ -231,7 +231,7 @@ def numbered(clean: Clean, numbering: Numbering | None = None) -> Clean:
 
 
 class Redactor:
-    """A cleaner that is set up when it is first needed: what is known already needs none."""
+    """A cleaner that is set up on first use: cached results need none."""
 
     __slots__ = ("_clean", "_make")
 
@@ -249,15 +249,16 @@ class Redactor:
 
 
 def told(text: str) -> str:
-    """Words for a person or a record: an argument, a name or a setting that they quote may hold a
-    secret.
+    """Redact a message for a person or a record: it may quote an argument, a name or a setting that
+    holds a secret.
 
-    The user's allow-list does not count here: what is said about a run never needs a secret."""
+    The user's allow-list does not apply: no message needs a secret.
+    """
     return cleaner(resolve([]))(text, "").text
 
 
 def told_all(body: object) -> Any:
-    """As `told`, for every text in a tree of plain values, keys too."""
+    """Apply `told` to every text in a tree of plain values, keys included."""
     import msgspec
 
     clean = cleaner(resolve([]))
@@ -275,8 +276,8 @@ def told_all(body: object) -> Any:
 
 
 def masked(snapshot: Snapshot, clean: Clean) -> Snapshot:
-    """The snapshot with no secret in any name: a file whose path holds one stays out, under its
-    masked name."""
+    """Return the snapshot with no secret in any name: a file whose path holds one is excluded,
+    under its masked name."""
     if clean is as_it_is:
         return snapshot
     names = [entry.path for entry in snapshot.entries]
@@ -305,7 +306,7 @@ def masked(snapshot: Snapshot, clean: Clean) -> Snapshot:
 
 
 def names_of(snapshot: Snapshot) -> str:
-    """Everything that `masked` looks through, in one text."""
+    """Join all texts that `masked` searches."""
     return "\n".join([*(entry.path for entry in snapshot.entries), *_texts(snapshot)])
 
 
@@ -328,8 +329,8 @@ def _masked_exclusion(item: Excluded, rewritten: Mapping[str, str]) -> Excluded:
 
 
 def _changed(texts: Iterable[str], clean: Clean) -> dict[str, str]:
-    """Which of these one-line texts hold a secret, and what remains of them. All are looked at in
-    one go."""
+    """Return the one-line texts that hold a secret, with their redacted form. All are searched in
+    one run."""
     lines = [text.replace("\n", " ").replace("\r", " ") for text in texts]
     looked_at = clean("\n".join(lines).encode("utf-8", "replace").decode(), "")
     if not looked_at.findings:

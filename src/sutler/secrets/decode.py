@@ -1,7 +1,8 @@
 """One level of decoding: a secret in base64, percent-encoding or \\u escapes is still a secret.
 
-A run that decodes to readable text is searched like any other text; when that finds something, the
-whole run goes."""
+A run that decodes to readable text is searched like any other text; if that finds something, the
+whole run is replaced.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 _SHORTEST = 40
 _LETTERS = (string.ascii_letters + string.digits + "+/_-").encode()
 _MARKED = bytes(97 if byte in _LETTERS else 32 for byte in range(256))
-"""Every letter of base64 to `a`, everything else to a blank: then a long run is a plain search."""
+"""Maps every letter of base64 to `a` and all else to a blank: then a long run is a plain search."""
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _ESCAPED = re.compile(r"(?:\\u00[0-7][0-9a-fA-F]|\\x[0-7][0-9a-fA-F])++")
 _PERCENT = re.compile(r"(?:%[0-7][0-9A-Fa-f]|[\w.~-])++", re.ASCII)
@@ -25,7 +26,7 @@ _READABLE = b"\t\n\r" + bytes(range(0x20, 0x7F))
 
 ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
 BYTES_OF = "(?:byte|u8|char|uint8|buffer)"
-"""Words without which a list of decimal numbers is not read as text."""
+"""Words that mark a list of decimal numbers as the bytes of a text."""
 BYTES_HEAD = (
     r"(?:0x[2-7][0-9a-f],[ ]?){12}"
     rf"|{BYTES_OF}[\w.\[\]()<> =*&:;]{{0,60}}[\[{{(][ \n]{{0,8}}(?:(?:3[2-9]|[4-9][0-9]|1[012][0-9]),[ ]?){{12}}"
@@ -34,8 +35,8 @@ PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
 
 
 def base64_runs(text: str, raw: bytes) -> Iterator[tuple[int, int, str]]:
-    """(start, end, decoded) of every long run of base64 letters that decodes to readable text;
-    `raw` is UTF-8."""
+    """Yield (start, end, decoded) of every long run of base64 letters that decodes to readable
+    text; `raw` is UTF-8."""
     for at, stop in _runs(raw):
         decoded = _from_base64(raw[at:stop])
         if decoded:
@@ -59,8 +60,8 @@ def _runs(raw: bytes) -> Iterator[tuple[int, int]]:
 
 
 def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:
-    """(start, end, decoded) of the run that a trigger of this kind (escapes, percent) ended in at
-    `end`."""
+    """Return (start, end, decoded) of the run in which a trigger of this kind (escapes, percent)
+    ended at `end`."""
     pattern, decode = (
         (_ESCAPED, _from_escapes),
         (_PERCENT, _from_percent),

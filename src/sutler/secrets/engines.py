@@ -1,17 +1,18 @@
-"""Two engines, one answer: which formats may be in a text, and at which offsets a grammar trigger
-fired.
+"""Two engines with equal results: which formats a text may hold, and the offsets at which a grammar
+trigger fired.
 
-An engine only decides where to look. What is a secret is decided by the same `re` patterns for
-both, so the engines differ in speed and not in spans. `hyperscan` is several hundred MB/s but needs
-a compiled database: one comes with the program, for the machine and the version that most have;
-elsewhere cache its bytes. `stdlib` needs nothing.
+An engine only decides where to look. The same `re` patterns decide for both what is a secret, so
+the engines differ in speed and not in spans. `hyperscan` reaches several hundred MB/s but needs a
+compiled database: one is shipped for the most common machine and version; elsewhere its bytes are
+cached. `stdlib` needs nothing.
 
-The database holds probes: of every format and every construct a necessary condition that compiles
+The database holds probes: a necessary condition of every format and every construct that compiles
 at once. The patterns themselves take half a second to compile, most of it for counted repetitions
-and for what may stand between a name and its value. A probe decides nothing, so it may match too
-much: what it points at is read with the pattern itself. Two things must hold. A text in which a
-format matches has a probe of it; and every head of a construct has the end of a probe within it or
-what it looks ahead to."""
+and for the text between a name and its value. A probe decides nothing, so it may match too much:
+the pattern itself reads the place that it points at. Two conditions must hold. A text in which a
+format matches has a match of its probe; and every head of a construct contains the end of a probe,
+in itself or in its look-ahead.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +29,10 @@ from sutler.secrets.format_table import Format, beside, formats, pattern
 from sutler.secrets.grammar import GATES, TRIGGERS, VENDOR, VENDOR_TAIL, head
 
 BASE = 100_000
-"""Trigger n has the number BASE + n in the database; below are the formats."""
+"""Trigger n has the number BASE + n in the database; lower numbers are formats."""
 
 _SURE = 3
-"""A word of this many characters is as good as the pattern, save the few that are all over source
+"""A word of this many characters can replace the pattern, except the few that are common in source
 code."""
 _EVERYWHERE = frozenset(
     (
@@ -51,7 +52,7 @@ _EVERYWHERE = frozenset(
     )
 )
 _MOST = 20
-"""A repetition that is asked for this often is as good as the whole."""
+"""A repetition of this many is as selective as the whole."""
 
 
 class Probe(NamedTuple):
@@ -63,7 +64,7 @@ class Probe(NamedTuple):
 
 @cache
 def probes() -> tuple[Probe, ...]:
-    """Every expression, formats first."""
+    """Return every expression, formats first."""
     of_formats = (
         Probe(number, part) for number, entry in enumerate(formats()) for part in _of_format(entry)
     )
@@ -77,7 +78,7 @@ def probes() -> tuple[Probe, ...]:
 
 @cache
 def probes_digest() -> str:
-    """Digest of the expressions themselves, so that it changes with any table they are made
+    """Return the digest of the expressions, which changes with every table that they are built
     from."""
     return sha256(
         "\n".join(f"{number} {source}" for number, source in probes()).encode()
@@ -102,9 +103,9 @@ def _capped(match: re.Match[str]) -> str:
 
 
 def widened(source: str) -> str:
-    """A necessary condition in hyperscan's terms: no names, no possessive marks, no costly upper
-    bounds; what a head only looks at beyond its end is part of the match, since hyperscan drops
-    what it cannot look ahead to."""
+    """Rewrite a pattern as a necessary condition for hyperscan: no names, no possessive marks, no
+    costly upper bounds. The look-ahead of a head becomes part of the match, since hyperscan has
+    none."""
     source = re.sub(r"\(\?=([^()]*)\)$", r"(?:\1)", source)
     source = re.sub(r"\(\?P<\w+>", "(?:", source).replace("}+", "}")
     source = re.sub(r"\{0,(?:\d\d+|[89])\}", "*", source)
@@ -179,34 +180,35 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
 
 
 class Sightings(NamedTuple):
-    """`formats`: numbers of formats that may match, each with offsets on the lines where (none:
-    anywhere); `triggers`: (trigger number, end offset) in order."""
+    """Results of an engine. `formats`: numbers of formats that may match, each with offsets on its
+    lines (empty: anywhere); `triggers`: (trigger number, end offset) in order."""
 
     formats: Mapping[int, Sequence[int]] = {}
     triggers: tuple[tuple[int, int], ...] = ()
 
 
 Engine = Callable[[str, bytes], Sightings]
-"""Looks through a text, which it is given in UTF-8 as well."""
+"""Searches a text, which it receives in UTF-8 as well."""
 
 NONE = Sightings()
 
 
 def lower(text: str) -> str:
-    """The text with the letters of ASCII in lower case, character for character."""
+    """Return the text with ASCII letters in lower case; every character keeps its offset."""
     if text.isascii():
         return text.lower()
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def stdlib_engine() -> Engine:
-    """Word gates with `in`, then `re`: no start-up cost, some MB/s."""
+    """Return the engine of word gates with `in`, then `re`: no start-up cost, some MB/s."""
     return _scan_stdlib
 
 
 def compile_database() -> bytes:
-    """The hyperscan database of every probe, serialised. Valid for this CPU and hyperscan
-    version."""
+    """Return the hyperscan database of every probe, serialised. Valid for this CPU and hyperscan
+    version.
+    """
     import hyperscan
 
     plain, either_case = hyperscan.HS_FLAG_PREFILTER, hyperscan.HS_FLAG_CASELESS
@@ -222,13 +224,14 @@ def compile_database() -> bytes:
 
 
 READY_MADE = "probes.hs"
-"""Beside this module: a line that names machine, hyperscan and probes, then the database,
-deflated."""
+"""File beside this module: a line that names machine, hyperscan and probes, then the deflated
+database."""
 
 
 def ready_made(machine: str) -> bytes:
-    """The shipped database, or empty bytes if it is for another machine, hyperscan or table of
-    probes.
+    """Return the shipped database, or empty bytes if it is for another machine, hyperscan or table
+    of
+        probes.
 
     A database of older probes would miss a format added since. The processor does not matter: this
     hyperscan uses only what every x86-64 has, and refuses a database that needs more.
@@ -238,16 +241,17 @@ def ready_made(machine: str) -> bytes:
 
 
 def maker(machine: str) -> bytes:
-    """What a database is valid for: a kind of machine, a hyperscan version and these probes."""
+    """Identify what a database is valid for: a kind of machine, a hyperscan version and these
+    probes."""
     import hyperscan
 
     return f"{machine} {getattr(hyperscan, '__version__', '')} {probes_digest()}".encode()
 
 
 def hyperscan_engine(database: bytes) -> Engine:
-    """An engine over a serialised database; safe to share between threads (each gets its own
-    scratch space). Fails at once, and not at the first text, when the database is not for this
-    machine: then compile it again."""
+    """Return an engine over a serialised database; threads may share it (each gets its own scratch
+    space). A database for another machine raises here and not at the first text: then compile it
+    again."""
     import hyperscan
 
     local = threading.local()
@@ -310,7 +314,7 @@ _SPREAD = re.compile(r"[ \"'<>;,]|\\[sS(\[{]")
 
 @cache
 def _spread() -> frozenset[int]:
-    """Formats that span more than one run, by number."""
+    """Return the numbers of formats that span more than one run."""
     bare = [re.sub(r"\{\d+(?:,\d*)?\}", "", entry.core) for entry in formats()]
     return frozenset(number for number, core in enumerate(bare) if _SPREAD.search(core))
 

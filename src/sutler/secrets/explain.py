@@ -1,4 +1,4 @@
-"""Findings as `sutler secrets` lists them: where, which rule, and what speaks for and against."""
+"""Findings as `sutler secrets` lists them: place, rule, and the evidence for and against."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Explanation(Struct, frozen=True):
 
 
 def explanations(text: str, path: str, engine: Engine, key: bytes) -> dict[str, Explanation]:
-    """The reasons for what a text gives away, by the digest that an allow-list takes."""
+    """Return the reasons for the findings of a text, by the digest that an allow-list takes."""
     reasons: dict[str, Explanation] = {}
     for hit in find(text, path, engine):
         digest = digest_of(text[hit.start : hit.end], key)
@@ -58,7 +58,7 @@ def explanations(text: str, path: str, engine: Engine, key: bytes) -> dict[str, 
 SHARED = Explanation(
     "shared value", "the value is a secret of another file, or was found beside another", (), ()
 )
-"""For a finding that the text by itself does not give away."""
+"""Reason of a finding that the text alone does not justify."""
 
 
 def _explained(text: str, hit: Hit) -> Explanation:
@@ -83,7 +83,7 @@ def _explained(text: str, hit: Hit) -> Explanation:
 
 
 def _candidate(text: str, hit: Hit) -> readers.Candidate | None:
-    """The candidate of the grammar whose value is this hit."""
+    """Return the candidate of the grammar whose value is this hit."""
     start = text.rfind("\n", 0, hit.start) + 1
     stop = text.find("\n", hit.end)
     stop = len(text) if stop < 0 else stop
@@ -121,7 +121,7 @@ def _against(value: str) -> Iterator[str]:
 
 
 class Listed(Struct, frozen=True, omit_defaults=True):
-    """One row of `sutler secrets`: where, which rule, how sure, and the tag that an allow-list
+    """One row of `sutler secrets`: place, rule, confidence, and the tag that an allow-list
     takes."""
 
     path: str
@@ -134,7 +134,8 @@ class Listed(Struct, frozen=True, omit_defaults=True):
 
 
 def listing(path: str, clean_text: str, findings: Iterable[Finding]) -> tuple[Listed, ...]:
-    """Findings of one file, masked: `shown` is the line after redaction, cut to 120 characters."""
+    """Return the masked findings of one file: `shown` is the line after redaction, cut to 120
+    characters."""
     lines = clean_text.split("\n")
     rows = []
     for item in findings:

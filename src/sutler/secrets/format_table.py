@@ -1,6 +1,7 @@
-"""The tables of credentials: formats by their shape, and files whose name says that they hold one.
+"""Tables of credentials: formats by their shape, and files that hold one by their name.
 
-Formats are loaded from `formats.tsv`; each pattern is compiled when it is first needed."""
+Formats are loaded from `formats.tsv`; each pattern is compiled on first use.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +45,13 @@ class Format(NamedTuple):
 
 
 def formats() -> tuple[Format, ...]:
-    """Every format, in file order; the position is the rule's number in the compiled database."""
+    """Return every format in file order; the position is the rule's number in the compiled
+    database."""
     return _FORMATS
 
 
 def parse_table(text: str) -> tuple[Format, ...]:
-    """The rows of a table. A malformed row is a ValueError that names its line and column."""
+    """Parse the rows of a table. A malformed row is a ValueError that names its line and column."""
     rows: dict[str, Format] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line and not line.startswith("#"):
@@ -62,8 +64,8 @@ def parse_table(text: str) -> tuple[Format, ...]:
 
 @cache
 def pattern(core: str) -> re.Pattern[str]:
-    """The core with its boundaries. The left one stands behind the literal prefix, so that `re` can
-    still skip to it; without it a run of prefixes would be read again from each of them."""
+    """Compile the core with its boundaries. The left one stands behind the literal prefix, so that
+    `re` can still skip to it; otherwise it would read a run of prefixes again from each of them."""
     prefix = _PREFIX.match(core)
     width = len(prefix.group()) if prefix else 0
     before = "[\\w-]" if _LONG.search(core) and not core.startswith(_SHORT_HEAD) else "[A-Za-z0-9]"
@@ -78,14 +80,13 @@ def pattern(core: str) -> re.Pattern[str]:
 
 @cache
 def rules_digest() -> str:
-    """Changes whenever the table does: part of the key under which a compiled database is
-    cached."""
+    """Return the digest of the table, part of the key under which a compiled database is cached."""
     return sha256((_source() + _read("words.txt")).encode()).hexdigest()[:16]
 
 
 @cache
 def words(section: str) -> frozenset[str]:
-    """A word list of `words.txt`."""
+    """Return a word list of `words.txt`."""
     lines = (
         line.partition(": ") for line in _read("words.txt").splitlines() if not line.startswith("#")
     )
@@ -102,7 +103,7 @@ def _read(name: str) -> str:
 
 
 def beside(name: str) -> bytes:
-    """A data file that comes with these modules."""
+    """Read a data file of this package."""
     # The loader reads package data wherever the package lives (a folder, a zip), without touching
     # paths.
     loader: Any = __spec__.loader
@@ -189,11 +190,11 @@ def _compiled(rule: FileRule) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 BELOW_A_FOLDER = ("config", "config.json", "credentials")
-"""Names of which a rule wants to know the folder too."""
+"""Names of files for which a rule also checks the folder."""
 
 
 def file_rules(path: str) -> tuple[FileRule, ...]:
-    """The rules for files of this name."""
+    """Return the rules for files of this name."""
     low = path.lower()
     name = low.rfind("/") + 1
     if not low.endswith(BELOW_A_FOLDER):
@@ -213,7 +214,7 @@ def _rules_for_name(name: str) -> tuple[FileRule, ...]:
 
 
 def vouches(path: str) -> bool:
-    """Whether such a file is read as a whole."""
+    """Return whether a file of this name is read as a whole."""
     return bool(file_rules(path)) or path.endswith(_YAML)
 
 
@@ -221,7 +222,7 @@ _YAML = (".yaml", ".yml")
 
 
 def file_values(text: str, path: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end, rule) of every value that the file's name vouches for."""
+    """Yield (start, end, rule) of every value that is a secret by the name of its file."""
     for rule in file_rules(path):
         for match in _compiled(rule)[1].finditer(text):
             yield match.start("v"), match.end("v"), rule.name
@@ -236,5 +237,6 @@ _CODE = words("code-extension")
 
 @lru_cache(maxsize=8192)
 def quotes_only(path: str) -> bool:
-    """Code and JSON: a bare word after `=` or `:` is a name there, not a value."""
+    """Return whether a bare word after `=` or `:` is a name and not a value, as in code and
+    JSON."""
     return extension(path) in _CODE and not basename(path).startswith(".env")

@@ -1,10 +1,11 @@
-"""Where secrets sit in prose, code and configuration: assignments, headers, URLs, command lines,
+"""Places of secrets in prose, code and configuration: assignments, headers, URLs, command lines,
 SQL, markup.
 
-One pattern per construct, its head: from the name up to where the value starts. Heads are searched
-in lower-cased text, by the engines over whole files (there they are the triggers) and by `readers`
+One pattern per construct, its head: from the name up to the start of the value. Heads are matched
+in lower-cased text, by the engines over whole files (where they are the triggers) and by `readers`
 on the stretch that triggered. Every repetition is bounded and every branch begins with a letter of
-its own, so they are linear and `re` can skip ahead."""
+its own, so they are linear and `re` can skip ahead.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +132,7 @@ TRIGGERS = (
 
 @cache
 def head(trigger: int) -> re.Pattern[str]:
-    """A trigger's pattern, compiled when a text may hold one."""
+    """Compile a trigger's pattern, once a text may hold one."""
     return re.compile(TRIGGERS[trigger], re.ASCII)
 
 
@@ -173,7 +174,7 @@ GATES: dict[int, tuple[str, ...]] = {
     _ENCODED[1]: ("%",),
     _ENCODED[2]: (",",),
 }
-"""Words without which a trigger cannot fire: the stdlib engine's gate."""
+"""Words that a text must hold for a trigger to fire: the gate of the stdlib engine."""
 
 REACH = 600
-"""No head is longer than this."""
+"""Limit of the length of a head."""

@@ -1,5 +1,5 @@
-"""Values that stand where a secret could and are none: codecs, algorithms, patterns, positions,
-names, documented examples."""
+"""Values in the place of a secret that are none: codecs, algorithms, patterns, positions, names,
+documented examples."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _GENERATED = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 
 @lru_cache(maxsize=4096)
 def is_harmless(value: str) -> bool:
-    """Whether the value itself says that it is no secret."""
+    """Return whether the value by itself shows that it is no secret."""
     lowered = value.lower()
     return (
         (value.isalpha() and not value.isascii())
@@ -71,13 +71,14 @@ def is_harmless(value: str) -> bool:
 
 
 def is_translation(value: str, path: str) -> bool:
-    """A word for a password in a file of translations: `"password": "Heslo"`."""
+    """Return whether a value is the word for a password in a file of translations: `"password":
+    "Heslo"`."""
     return _TRANSLATIONS.search(path) is not None and not any(map(str.isdigit, value))
 
 
 def _is_algorithm(value: str) -> bool:
-    """`aes-256-cbc`, `AES/CBC/PKCS5Padding`, `scram-sha-256`: words of ciphers and short
-    numbers."""
+    """Return whether a value is words of ciphers and short numbers: `aes-256-cbc`,
+    `AES/CBC/PKCS5Padding`, `scram-sha-256`."""
     pieces = _PIECE.findall(value) if len(value) <= 40 else []
     named = [piece for piece in pieces if piece.isalpha()]
     return bool(named) and all(
@@ -89,7 +90,8 @@ def _is_algorithm(value: str) -> bool:
 
 
 def is_address(value: str) -> bool:
-    """An address without credentials: nothing before an `@`, and no long run in its path."""
+    """Return whether a value is an address without credentials: nothing before an `@`, and no long
+    run in its path."""
     _, scheme, rest = value.partition("://")
     return (
         bool(scheme)
@@ -102,8 +104,8 @@ def is_address(value: str) -> bool:
 
 
 def is_compound_name(value: str) -> bool:
-    """Letters of several words, one of them about secrets, as names in code are:
-    `challengePassword`, `password_field`, `PGPASSWORD`."""
+    """Return whether a value is letters of several words, one of them about secrets, like a name in
+    code: `challengePassword`, `password_field`, `PGPASSWORD`."""
     return (
         _IDENTIFIER.fullmatch(value) is not None
         and (_HUMP.search(value) is not None or (value.isupper() and len(value) > len("password")))

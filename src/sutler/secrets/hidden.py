@@ -1,10 +1,10 @@
-"""Invisible and hostile characters made visible: what a reader cannot see should not reach a model
-unseen.
+"""Invisible and hostile characters made visible: a model must not read what a person cannot see.
 
 Unicode tags, zero-width and bidi characters, control characters (ESC and with it ANSI and OSC
-sequences), stray variation selectors and fillers become `⟨U+E0069⟩` and are counted. What people
-write stays: emoji with joiners and selectors, flags, CJK with its selectors, joiners in Arabic,
-Persian, Hebrew and Indic text."""
+sequences), stray variation selectors and fillers become `⟨U+E0069⟩` and are counted. Normal writing
+stays: emoji with joiners and selectors, flags, CJK with its selectors, joiners in Arabic, Persian,
+Hebrew and Indic text.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ _BY_LEADING_BYTE = {
     0xEF: rb"\xef(?:\xb7[\x90-\xaf]|\xb8[\x80-\x8f]|\xbb\xbf|\xbe\xa0|\xbf[\xb0-\xbb\xbe\xbf])",
     0xF3: rb"\xf3\xa0",
 }
-"""The suspects again, in UTF-8 and sorted by their first byte: a search for one byte is several
-times faster."""
+"""The suspects in UTF-8, sorted by their first byte: a search for one byte is several times
+faster."""
 _HARMLESS = bytes(set(range(256)) - {*range(9), 0x0B, *range(0x0E, 0x20), 0x7F, *_BY_LEADING_BYTE})
-"""Bytes that in UTF-8 begin no suspect and are none."""
+"""Bytes that begin no suspect in UTF-8 and are none."""
 
 
 class Visible(Struct, frozen=True):
-    """A text without hidden characters, and how many were made visible, by kind, in alphabetical
-    order."""
+    """A text without hidden characters, and their counts by kind, in alphabetical order."""
 
     text: str
     counts: tuple[tuple[str, int], ...] = ()
@@ -57,8 +56,8 @@ _SELECTABLE = "[0-9#*\u2100-\u2bff\u3000-\u303f]"
 
 
 def visible(text: str, raw: bytes = b"") -> Visible:
-    """`text` with every hidden character spelled out. Text that has none is returned as it is.
-    `raw` is the text in UTF-8 where the caller has it already."""
+    """Return `text` with every hidden character spelled out, or unchanged if it has none. `raw` is
+    the text in UTF-8 if the caller has it already."""
     if not _may_hide(text, raw):
         return Visible(text)
     counts: dict[str, int] = {}
@@ -77,8 +76,8 @@ def visible(text: str, raw: bytes = b"") -> Visible:
 
 
 def _may_hide(text: str, raw: bytes = b"") -> bool:
-    """Whether a suspect is there. Most text is cleared by its bytes alone, ten times faster than by
-    a pattern."""
+    """Return whether a suspect is there. Most text is cleared by its bytes alone, ten times faster
+    than by a pattern."""
     raw = raw or text.encode("utf-8", "surrogatepass")
     for byte in sorted(set(raw.translate(None, _HARMLESS))):
         if byte not in _BY_LEADING_BYTE or re.search(_BY_LEADING_BYTE[byte], raw):
@@ -102,7 +101,8 @@ def kind_of(char: str) -> str:
 
 
 def _belongs(text: str, at: int) -> bool:
-    """Part of how people write: see the module's first lines."""
+    """Return whether the character at `at` is part of normal writing, as the module's docstring
+    defines it."""
     code = ord(text[at])
     before = text[at - 1] if at else ""
     after = text[at + 1] if at + 1 < len(text) else ""
@@ -130,7 +130,8 @@ def _belongs(text: str, at: int) -> bool:
 
 
 def _emoji_end(text: str, at: int) -> bool:
-    """The character at `at` ends an emoji: itself one, or a selector or skin tone after one."""
+    """Return whether the character at `at` ends an emoji: itself one, or a selector or skin tone
+    after one."""
     if at < 0:
         return False
     if text[at] == "\ufe0f" and at:

@@ -1,8 +1,9 @@
-"""String literals that code puts together from parts, read as the one text that they become.
+"""Literals that code joins from parts, read as one text.
 
 `"ghs_36DS" + "Dm5p"`, literals side by side or on following lines, a backslash at the end of a
 line, a literal inside a template. The parts are joined, the result is searched like any other text,
-and what is found there is replaced in each part."""
+and each part of a finding is replaced in its place.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ JOIN_HEAD = (
     rf"|(?:join|concat)\([\[(]?[\"']{_RUN}{_LISTED}[\w/+=~-]{{3}}"
     rf"|{_LISTED}{_RUN}[\"']\]\.join"
 )
-"""Three characters of a token, what joins two literals, and three more."""
+"""Three characters of a token, the joint of two literals, and three more."""
 _LONGEST_SEAM = 120
 _SEAM = re.compile(rf"{_BETWEEN}|{_CONTINUED}|{_NESTED}")
 _COMMA = re.compile(_LISTED)
@@ -39,14 +40,14 @@ _BEFORE_FIRST = re.compile(
 
 
 class Joined(NamedTuple):
-    """A text in which the parts of a literal stand together, and where each part came from:
-    (start in the joined text, start in the file, length)."""
+    """A text with the parts of a literal joined, and the origin of each part: (start in the joined
+    text, start in the file, length)."""
 
     text: str
     parts: tuple[tuple[int, int, int], ...]
 
     def spans(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The spans in the file that [start, end) of the joined text came from."""
+        """Map [start, end) of the joined text to its spans in the file."""
         return [
             (there + max(start, here) - here, there + min(end, here + length) - here)
             for here, there, length in self.parts
@@ -55,9 +56,8 @@ class Joined(NamedTuple):
 
 
 def joined_at(text: str, after: int, end: int) -> tuple[Joined | None, int]:
-    """The literal whose first seam is the one that a trigger ended behind at `end`, read from the
-    line before it; and how far it goes. Nothing before `after` is a seam. None if nothing is
-    joined."""
+    """Return the literal whose first seam is behind the trigger that ended at `end`, read from the
+    line before it; and its end. Seams before `after` do not count. None if nothing is joined."""
     if not _DIGIT.search(text, max(0, end - 60), end + 40):
         return None, end
     seam = _seam_before(text, max(after, end - _LONGEST_SEAM, 0), end)
@@ -82,9 +82,8 @@ def joined_at(text: str, after: int, end: int) -> tuple[Joined | None, int]:
 
 
 def following(text: str, end: int) -> list[tuple[int, int]]:
-    """The literals that go on behind one that ends at `end`, for whatever characters they hold: a
-    secret does not stop at a seam.
-    """
+    """Return the literals that continue one that ends at `end`, whatever characters they hold: a
+    secret does not stop at a seam."""
     spans = []
     for _ in range(_MOST):
         seam = _SEAM.match(text, end)
@@ -113,7 +112,8 @@ def _seam_before(text: str, start: int, end: int) -> re.Match[str] | None:
 
 
 def _looks_generated(text: str, seam: re.Match[str]) -> bool:
-    """Whether what meets at a seam may be one value: long, without blanks, with a digit."""
+    """Return whether the text around a seam may be one value: long, without blanks, with a
+    digit."""
     at, end = seam.span()
     if text[at - 1 : at].isspace() or text[end : end + 1].isspace():
         return False
@@ -125,7 +125,7 @@ def _looks_generated(text: str, seam: re.Match[str]) -> bool:
 
 
 def _in_call(text: str, seam: re.Match[str]) -> bool:
-    """Whether literals with a comma between them are joined: `join([…])`, `[…].join("")`."""
+    """Return whether literals with a comma between them are joined: `join([…])`, `[…].join("")`."""
     before = text[max(0, seam.start() - 120) : seam.start()].lower()
     return (
         any(word in before for word in ("join([", "join((", "concat("))
@@ -134,7 +134,8 @@ def _in_call(text: str, seam: re.Match[str]) -> bool:
 
 
 def _first_part(text: str, at: int, seam: re.Match[str]) -> list[tuple[int, int]]:
-    """What stands before the first seam, without what parts a name from its literal."""
+    """Return the span before the first seam, without the separator between a name and its
+    literal."""
     spans = []
     first = text[at : seam.start()]
     if drop := _BEFORE_FIRST.search(first):

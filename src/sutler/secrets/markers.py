@@ -1,13 +1,13 @@
-"""The marker that stands for a secret, and how to tell ours from a look-alike.
+"""The marker that stands for a secret, and the check that tells ours from a look-alike.
 
 Redaction writes `[REDACTED:rule:tag]`. The tag is twelve hex digits. Eight are a keyed digest of
-the value: equal secrets show as equal within one installation and nothing can be guessed from them
-without the key. Four are a keyed check over rule and digest, so that a marker that a scanned file
-brings along (T42) is not taken for one of ours. The tools for agents, the cache and the ledger use
-tags.
+the value: equal secrets show as equal within one installation, and without the key they allow no
+guess. Four are a keyed check over rule and digest, so that a marker in a scanned file (T42) does
+not pass for one of ours. The tools for agents, the cache and the ledger use tags.
 
 A pack must be the same on every machine, so `cleaner.Numbering` rewrites tags to ordinals when a
-text enters a pack: `[REDACTED:rule:1]`."""
+text enters a pack: `[REDACTED:rule:1]`.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):([0-9a-f]{12}|[1-9][0-9]{0,8}
 """A marker of either form."""
 TAGGED = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):([0-9a-f]{12})\]")
 LOOKS_LIKE = "[REDACTED:"
-"""What every marker begins with."""
+"""Prefix of every marker."""
 LOOK_ALIKE = "[REDACTED-LITERAL:"
 _TAG = 12  # hex digits of a tag
 
 
 def tag_of(value: str, rule: str, key: bytes) -> str:
-    """The tag of a value under this key and rule."""
+    """Return the tag of a value under this key and rule."""
     digest = _keyed(key, b"value", value)[:8]
     return digest + _check(rule, digest, key)
 
 
 def value_digest(tag: str) -> str:
-    """The part of a tag that depends on the value alone: what an allow-list holds."""
+    """Return the part of a tag that depends on the value alone, as an allow-list holds it."""
     return tag[:8]
 
 
@@ -43,7 +43,7 @@ def marker(rule: str, tag: str) -> str:
 
 
 def is_ours(match: re.Match[str], key: bytes, packed: bool = False) -> bool:
-    """Whether a marker has a valid tag, or an ordinal in a text that was `packed` before."""
+    """Return whether a marker has a valid tag, or an ordinal in a text from a pack (`packed`)."""
     rule, tag = match.groups()
     if len(tag) != _TAG:
         return packed
@@ -51,7 +51,7 @@ def is_ours(match: re.Match[str], key: bytes, packed: bool = False) -> bool:
 
 
 def own_spans(text: str, key: bytes, packed: bool = False) -> list[tuple[int, int]]:
-    """Where this installation's markers stand in `text`."""
+    """Return the spans of this installation's markers in `text`."""
     if LOOKS_LIKE not in text:
         return []
     return [match.span() for match in MARKER.finditer(text) if is_ours(match, key, packed)]
@@ -78,13 +78,13 @@ def set_apart(text: str, key: bytes, packed: bool = False) -> tuple[str, list[in
 
 
 def markers_in(text: str) -> tuple[str, ...]:
-    """The tagged markers of a redacted text, in order."""
+    """Return the tagged markers of a redacted text, in order."""
     return tuple([match[0] for match in TAGGED.finditer(text)])
 
 
 def shows(packed: str, raw: str, clean: str) -> bool:
-    """Whether a packed text is this file: every line as it is or as it is redacted alone, but for
-    markers, which may stand for a secret that another file gave away."""
+    """Return whether a packed text is this file: each line as it is or as redacted alone, except
+    for markers, which may stand for a secret of another file."""
     lines = packed.split("\n"), raw.split("\n"), clean.split("\n")
     if len({len(part) for part in lines}) > 1:
         return False

@@ -1,4 +1,4 @@
-"""What the name of a setting, a variable or a parameter promises about its value."""
+"""Kinds of secrets that the name of a setting, a variable or a parameter indicates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRITTEN_AS = re.compile(r"_?(?:base64|b64)_?url\Z", re.IGNORECASE)
 
 @lru_cache(maxsize=4096)
 def kind_of(name: str) -> Kind:
-    """What a name promises: a password, a secret, perhaps something, or nothing of the kind."""
+    """Return what a name indicates: a password, a secret, possibly a secret, or none."""
     plain = _WRITTEN_AS.sub("", name)
     parts = [word.lower() for word in WORD.findall(plain) if not word.isdigit()]
     if not parts:
@@ -54,7 +54,8 @@ def kind_of(name: str) -> Kind:
 
 
 def _says_password(parts: list[str]) -> bool:
-    """Short words that have other meanings, such as a pass over a file, count at the end only."""
+    """Return whether a name's words mean a password. Short ambiguous words, such as a pass over a
+    file, count at the end only."""
     last = len(parts) - 1
     return any(
         word in _PASSWORD_WORDS
@@ -65,8 +66,8 @@ def _says_password(parts: list[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_setter(name: str) -> bool:
-    """In `name(value)` and `"name", value` the name must end in what it holds: set_password,
-    setApiKey, SECRET_KEY."""
+    """Return whether a name ends in a secret's name, as it must in `name(value)` and `"name",
+    value`: set_password, setApiKey, SECRET_KEY."""
     parts = [word.lower() for word in WORD.findall(name) if not word.isdigit()]
     while len(parts) > 1 and parts[-1] in ("new", "of", "from", "create"):
         parts.pop()
@@ -82,6 +83,6 @@ def is_setter(name: str) -> bool:
 
 
 def is_negative(name: str) -> bool:
-    """Whether the name of a service's setting says that it holds no secret: `trello_list_id`."""
+    """Return whether the name of a service's setting indicates no secret: `trello_list_id`."""
     parts = [word.lower() for word in WORD.findall(name) if not word.isdigit()]
     return bool(parts) and parts[-1] in _NEGATIVE_LAST and parts[-1] not in ("url", "uri")

@@ -1,7 +1,7 @@
-"""Readers: from a triggered line to candidates, each the span of a value with the name it stands
-under.
+"""Readers: from a triggered line to candidates, each the span of a value with its name.
 
-What a candidate is worth is decided in `verdict`, not here."""
+`verdict` decides the confidence of a candidate.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from sutler.secrets import grammar, name_kinds
 
 LONGEST = 8192
-"""No value on one line is longer than this."""
+"""Limit of the length of a value on one line."""
 
 How = Literal[
     "quoted",
@@ -33,8 +33,7 @@ How = Literal[
 
 
 class Candidate(NamedTuple):
-    """A value at [start, end) in the text, the name it stands under, and the construct that says
-    so."""
+    """A value at [start, end) in the text, its name, and the construct that connects them."""
 
     start: int
     end: int
@@ -43,8 +42,8 @@ class Candidate(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Where to read: heads in [start, limit), values up to `end`, the end of the line. `low` is the
-    text in lower case."""
+    """A range to read: heads in [start, limit), values up to `end`, the end of the line. `low` is
+    the text in lower case."""
 
     text: str
     low: str
@@ -53,7 +52,7 @@ class Stretch(NamedTuple):
     end: int
 
     def name(self, match: re.Match[str]) -> str:
-        """The whole name, with the part before the word that triggered, in its own case."""
+        """Return the whole name, with the part before the word that triggered, in its own case."""
         start = match.start("name")
         return _left(self.text, start) + self.text[start : match.end("name")]
 
@@ -98,7 +97,7 @@ _STRING_BODY = {
 
 
 def closing(text: str, opener: str, at: int, end: int) -> int:
-    """Where a string opened by `opener` ends on this line, or -1."""
+    """Return the end of a string opened by `opener` on this line, or -1."""
     end = min(end, at + LONGEST)
     if len(opener) > 1 or text.find(opener, at, end) < 0:
         return text.find(opener, at, end)
@@ -108,7 +107,7 @@ def closing(text: str, opener: str, at: int, end: int) -> int:
 
 
 def _left(text: str, end: int, start: int = 0) -> str:
-    """What of a name stands before `end`."""
+    """Return the part of a name before `end`."""
     before = text[max(start, end - 48) : end]
     return before[len(before.rstrip(_NAME_LETTERS)) :]
 
@@ -170,8 +169,8 @@ def _how(separator: str) -> How:
 
 
 def _in_list(at: Stretch, how: How, wrap: str, after: int) -> How:
-    """A plain word is a value's name or kind where others follow in a call, in any list, and
-    where something is looked up: `set_password("service", user, …)`, `password: ["required", …]`,
+    """Return `listed` for a plain word that is only a value's name or kind: others follow in a call
+    or a list, or it is looked up: `set_password("service", user, …)`, `password: ["required", …]`,
     `pass = require("pass")`."""
     if how not in ("quoted", "call"):
         return how
@@ -187,7 +186,7 @@ _LOOKUP = re.compile(
 
 
 def _is_key(text: str, wrap: str, after: int, end: int) -> bool:
-    """Whether a string behind `{` is the first key of an object and not a value."""
+    """Return whether a string behind `{` is the first key of an object and not a value."""
     return wrap.endswith("{") and _COLON.match(text, after, end) is not None
 
 
@@ -212,8 +211,8 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
 
 
 def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:
-    """Whether words go on after the value, or `pass:` ends a phrase: there a plain word is a
-    word."""
+    """Return whether words follow the value, or `pass:` ends a phrase: then a plain word is no
+    value."""
     if not head[0].endswith("=") and _MORE_WORDS.match(at.text, stop, at.end):
         return True
     before = at.text[max(0, head.start() - 2) : head.start()]
@@ -303,8 +302,8 @@ def _read_element(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_pair(at: Stretch) -> Iterator[Candidate]:
-    """`name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML lists of
-    settings."""
+    """Read `name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML
+    lists of settings."""
     for match in heads(grammar.PAIR, at, at.start):
         rest = _PAIR_REST.match(at.text, match.end())
         if rest is None:
@@ -323,8 +322,8 @@ def _read_pair(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_spaced(at: Stretch) -> Iterator[Candidate]:
-    """`ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank between
-    them."""
+    """Read `ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank
+    between them."""
     for match in heads(grammar.SPACED, at, at.start):
         value = _FLAG_VALUE.match(at.text, match.end(), at.end)
         start, stop = match.span("name")
@@ -333,7 +332,7 @@ def _read_spaced(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_vendor(at: Stretch) -> Iterator[Candidate]:
-    """A service's name, something that assigns, and a generated value."""
+    """Read a service's name, an assignment, and a generated value."""
     here = at.start
     while match := _search(grammar.VENDOR, at, here):
         here = match.end()

@@ -36,7 +36,7 @@ _READERS = (*readers.READERS, *apart.READERS)
 
 
 class Allow(Struct, frozen=True):
-    """What the user (never the scanned project) lets through: tags of values, and words that excuse
+    """Values that the user (never the scanned project) exempts: their tags, and words that exempt
     their line. `packed` texts come from a pack: ordinals in them are markers, not look-alikes."""
 
     tags: frozenset[str] = frozenset()
@@ -63,8 +63,8 @@ def redact(
     engine: Engine | None = None,
     raw: bytes = b"",
 ) -> CleanText:
-    """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's
-    tag key, `raw` the text in UTF-8 where the caller has it already."""
+    """Replace every secret in `text` by a marker; the number of lines stays. `key` is the
+    installation's tag key, `raw` the text in UTF-8 if the caller has it already."""
     scan = engine or stdlib_engine()
     findings: list[Finding] = []
     if LOOKS_LIKE in text:
@@ -93,9 +93,8 @@ def redact(
 
 
 def _around(text: str, path: str, places: Sequence[int]) -> list[tuple[int, int]]:
-    """The lines at these offsets and some before and after them: what was found on other lines has
-    not changed. The whole text where something that spans lines, or the whole file, may be read
-    anew."""
+    """Return the spans of lines at and around these offsets: findings on other lines have not
+    changed. It is the whole text if a finding that spans lines, or the whole file, may change."""
     if "----" in text or "utty-" in text or vouches(path):
         return [(0, len(text))]
     parts: list[tuple[int, int]] = []
@@ -112,8 +111,8 @@ def _around(text: str, path: str, places: Sequence[int]) -> list[tuple[int, int]
 
 
 def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
-    """Every hit in the text as it stands, and in what its encoded runs decode to. `raw` is the text
-    in UTF-8."""
+    """Return every hit in the text as it is, and in the decoded text of its encoded runs. `raw` is
+    the text in UTF-8."""
     raw = raw or text.encode("utf-8", "surrogatepass")
     seen = scan(text, raw)
     hits = _plain_hits(text, path, seen)
@@ -179,8 +178,8 @@ def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
 
 
 def _format_hits(text: str, one: Format, ends: Sequence[int]) -> Iterator[Hit]:
-    """Matches of the format on the lines of these offsets, which are in order, or anywhere if there
-    are none."""
+    """Yield matches of the format on the lines of these sorted offsets, or anywhere if there are
+    none."""
     compiled = pattern(one.core)
     spans = _lines_at(text, ends) if ends and not one.spans_lines else [(0, len(text))]
     for found in (match for span in spans for match in compiled.finditer(text, *span)):
@@ -201,7 +200,7 @@ def _line_at(text: str, at: int) -> tuple[int, int]:
 
 
 def _lines_at(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Each line once: looking for its ends again at every offset would be quadratic on a line full
+    """Yield each line once: a search for its ends at every offset would be quadratic on a line full
     of them."""
     stop = -1
     for end in ends:
@@ -240,9 +239,9 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
 
 
 def _units(line: int, end: int) -> tuple[int, ...]:
-    """Where to start reading a very long line for a trigger that ended at `end`: the two fixed
-    stretches in which the construct can have begun. Fixed, so that every engine reads the same
-    stretches."""
+    """Return where to start reading a very long line for a trigger that ended at `end`: the two
+    fixed stretches in which the construct can begin. They are fixed so that every engine reads the
+    same."""
     here = line + (end - line) // STRETCH * STRETCH
     before = line + max(0, end - line - grammar.REACH) // STRETCH * STRETCH
     return (before, here) if before != here else (here,)
@@ -289,9 +288,8 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
 
 
 def _restates(value: str, name: str) -> bool:
-    """Whether a value is its name, or the end of it: `this.keyType = keyType`,
-    `PREF_PASSCODE_DELAY = "passcode_delay"`.
-    """
+    """Return whether a value is its name, or the end of it: `this.keyType = keyType`,
+    `PREF_PASSCODE_DELAY = "passcode_delay"`."""
     letters, named = _letters(value), _letters(name.rpartition(".")[2])
     return letters == named or (len(letters) >= _TELLING_END and named.endswith(letters))
 
@@ -310,8 +308,8 @@ _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 
 def _may_hold(text: str, line: int, stop: int) -> bool:
-    """Whether a bare value in code can be one: in a string, in a comment, or a long run with a
-    digit."""
+    """Return whether a bare value in code may be a secret: in a string, in a comment, or a long run
+    with a digit."""
     return (
         text.find('"', line, stop) >= 0
         or text.find("'", line, stop) >= 0
@@ -335,8 +333,8 @@ def _inside_string(text: str, at: int) -> bool:
 
 
 def _merge(hits: list[Hit]) -> list[Hit]:
-    """Disjoint hits in order: where two overlap the surer one names the rule and the union is
-    replaced."""
+    """Merge hits to disjoint ones in order: of two that overlap, the surer one names the rule and
+    the union is replaced."""
     merged: list[Hit] = []
     for hit in sorted(hits, key=lambda one: (one.start, -one.end, -one.confidence, one.rule)):
         if merged and hit.start < merged[-1].end:
@@ -349,7 +347,7 @@ def _merge(hits: list[Hit]) -> list[Hit]:
 
 
 def _outside(hits: list[Hit], own: list[tuple[int, int]]) -> list[Hit]:
-    """Hits that touch none of our own markers."""
+    """Return the hits that touch none of our own markers."""
     if not own:
         return hits
     starts = [start for start, _ in own]
@@ -373,7 +371,7 @@ def _excused(hit: Hit, text: str, allow: Allow, key: bytes) -> bool:
 
 
 def _replace(text: str, hits: list[Hit], key: bytes) -> tuple[str, list[Finding], list[int]]:
-    """The text with markers, what they stand for, and where each begins."""
+    """Return the text with markers, their findings, and the offset of each marker."""
     parts: list[str] = []
     findings: list[Finding] = []
     places: list[int] = []

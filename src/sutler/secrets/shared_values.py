@@ -1,7 +1,8 @@
-"""A secret once is a secret everywhere: values that one text gives away are hidden in every other.
+"""Values that one text reveals as secrets are hidden in every other text.
 
-A value is looked for as it is, in parts, and as URLs, JSON strings and base64 spell it, also where
-a line end splits it. Values live in memory only."""
+A value is searched as it is, in parts, in the spelling of URLs, JSON strings and base64, and across
+line ends. Values live in memory only.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _PIECE, _STRIDE = 6, 3  # every part of SHORTEST characters holds a piece at suc
 _PIECES = 40  # of one value; those of longer values lie further apart
 _APART = 6  # of so many pieces one is looked for, if only the whole counts
 _STRUCTURED = ("eyJ", "MII", "AAAA", "LS0t")
-"""What encoded structures begin with: others that are no secrets share a part with them."""
+"""Beginnings of encoded structures, which many harmless values share."""
 _SEAM = (
     r"[\"'`]?[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n[ \t>#*/|+.&-]{0,40}[\"'`]?"
     r"|[\"'`][ \t]?[+.&]?[ \t]?[\"'`]"
@@ -38,11 +39,12 @@ _SEAM_BEFORE = re.compile(rf"(?:{_SEAM})\Z")
 _SEAM_REACH = 64
 
 Secret = tuple[str, str]
-"""A value and the rule that found it."""
+"""A value and the rule that detected it."""
 
 
 def values_of(raw: str, clean: str) -> Iterator[Secret]:
-    """What the markers of a redacted text stand for, if it is worth looking for elsewhere."""
+    """Yield the values behind the markers of a redacted text, if they are worth searching
+    elsewhere."""
     for before, after in zip(raw.split("\n"), clean.split("\n"), strict=False):
         if before == after or "[REDACTED:" not in after:
             continue
@@ -54,8 +56,8 @@ def values_of(raw: str, clean: str) -> Iterator[Secret]:
 
 
 def _between(pieces: list[str], line: str) -> list[str]:
-    """What stands between these pieces in the line, each as early as it can; nothing if the line
-    is not made of them."""
+    """Return the text of a line between these pieces, each at its first place; empty if the pieces
+    do not match the line."""
     first, *middle, last = pieces
     values: list[str] = []
     at, end = len(first), len(line) - len(last)
@@ -70,7 +72,8 @@ def _between(pieces: list[str], line: str) -> list[str]:
 
 
 def _unspelled(value: str, rule: str) -> Iterator[str]:
-    """The value, and what it says if it is percent-encoded or the `user:password` of a header."""
+    """Yield the value, and its decoded form if it is percent-encoded or the `user:password` of a
+    header."""
     yield value
     if "%" in value and (plain := unquote(value)) != value:
         yield plain
@@ -83,7 +86,7 @@ def _unspelled(value: str, rule: str) -> Iterator[str]:
 
 
 def is_telling(value: str) -> bool:
-    """Long and strange enough to be no word of a text that has nothing to do with it."""
+    """Return whether a value is so long and random that an unrelated text would not hold it."""
     if not SHORTEST <= len(value) <= LONGEST or is_placeholder(value):
         return False
     return is_random(value, 12) or (classes(value) >= 3 and is_random(value, SHORTEST))
@@ -98,14 +101,14 @@ class _Spelling(NamedTuple):
 
 
 class _Match(NamedTuple):
-    """Where a text holds a value: a segment for each line that it is split over."""
+    """Occurrence of a value in a text: a segment for each line that it is split over."""
 
     segments: tuple[tuple[int, int], ...]
     secret: Secret
 
 
 class SharedValues:
-    """The values of one project, and where a text holds one."""
+    """The values of one project, and their occurrences in a text."""
 
     def __init__(self, secrets: Iterable[Secret], key: bytes) -> None:
         self._key = key
@@ -120,13 +123,13 @@ class SharedValues:
         return bool(self._pieces)
 
     def ready(self) -> SharedValues:
-        """Compile what every worker needs, before they are forked."""
+        """Compile the patterns of all workers, before they are forked."""
         self._database  # noqa: B018
         return self
 
     def hide(self, clean: CleanText, raw: bytes = b"") -> CleanText:
-        """The clean text without the values that other texts gave away. `raw` is the text in UTF-8
-        where it was read so and nothing was replaced in it."""
+        """Return the clean text without the values that other texts revealed. `raw` is the text in
+        UTF-8 if nothing was replaced in it."""
         text = clean.text
         spans = self._spans(text, b"" if clean.findings or clean.hidden else raw)
         if not spans:
@@ -158,7 +161,7 @@ class SharedValues:
         return sorted(spans)
 
     def _matches(self, text: str, pieces: Iterable[str]) -> list[_Match]:
-        """Matches in the order in which they are taken: the longest first."""
+        """Return matches in the order of replacement: the longest first."""
         matches: dict[tuple[tuple[int, int], ...], _Match] = {}
         for piece in pieces:
             at = text.find(piece)
@@ -171,7 +174,7 @@ class SharedValues:
         return sorted(matches.values(), key=lambda match: (-_length(match), match))
 
     def _pieces_in(self, text: str, raw: bytes) -> list[str]:
-        """The pieces that stand in the text: by hyperscan, else by `re` and `in`."""
+        """Return the pieces that the text holds, by hyperscan, else by `re` and `in`."""
         if self._database is None:
             some = self._pattern.search(text) is not None
             return [piece for piece in sorted(self._pieces) if piece in text] if some else []
@@ -217,9 +220,9 @@ def _length(match: _Match) -> int:
 
 
 def _offsets(spelling: _Spelling) -> Sequence[int]:
-    """Where pieces of a spelling begin; the last ends with it. Plain lower-case letters or digits
-    are no piece: they would be met in every text. What counts only as a whole needs few: one of
-    them is whole where a line end splits another."""
+    """Return where pieces of a spelling begin; the last ends with it. A piece of plain lower-case
+    letters or digits is skipped, since every text holds some. A `whole` spelling needs few: a line
+    end can split only one of them."""
     last = len(spelling.text) - _PIECE
     stride = max(_STRIDE, last // _PIECES)
     every = dict.fromkeys((*range(0, last, stride), last))
@@ -232,8 +235,8 @@ def _is_piece(text: str) -> bool:
 
 
 def _extended(text: str, at: int, spelling: _Spelling, offset: int) -> _Match | None:
-    """The match around a piece at `at`, as far as text and spelling agree; None if that is too
-    little."""
+    """Return the match around a piece at `at`, as far as text and spelling agree; None if that is
+    too short."""
     right, last = _to_the_right(text, at, spelling.text, offset)
     left, first = _to_the_left(text, at, spelling.text, offset)
     part = spelling.text[first:last]
@@ -278,7 +281,7 @@ def _to_the_left(text: str, at: int, wanted: str, offset: int) -> tuple[list[tup
 
 
 def _spellings(value: str, rule: str) -> Iterator[_Spelling]:
-    """The value as it is, and as other notations write it."""
+    """Yield the value as it is, and as other notations write it."""
     secret = value, rule
     yield _Spelling(value, value.startswith(_STRUCTURED), secret)
     for other in (quote(value, safe=""), json.dumps(value)[1:-1]):

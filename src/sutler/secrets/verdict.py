@@ -1,8 +1,9 @@
-"""What a candidate value is worth: shapes, placeholders, and how much it looks like language.
+"""Confidence of a candidate value: shapes, placeholders, and its likeness to language.
 
-Entropy alone decides nothing. A value counts because of the name it stands under and the construct
-it stands in; its shape then argues for (mixed classes, digits, letters that no language puts side
-by side) or against (templates, placeholders, words, paths, identifiers, calls)."""
+Entropy alone decides nothing. A value counts because of its name and construct; its shape is
+evidence for (mixed classes, digits, letters that no language puts side by side) or against
+(templates, placeholders, words, paths, identifiers, calls).
+"""
 
 from __future__ import annotations
 
@@ -64,8 +65,8 @@ _NUMBER = re.compile(
 
 @lru_cache(maxsize=4096)
 def strangeness(value: str) -> float:
-    """How little the letters look like language: words about 3.5, random letters about 6; 0 where
-    there are too few."""
+    """Measure how little the letters look like language: words about 3.5, random letters about 6; 0
+    for too few letters."""
     total = pairs = 0
     for run in re.findall(r"[a-z]{2,}", value.lower()):
         for left, right in pairwise(run):
@@ -75,12 +76,12 @@ def strangeness(value: str) -> float:
 
 
 def is_template(value: str) -> bool:
-    """Something that is filled in later, or a marker of ours."""
+    """Return whether a value is a template to be filled in later, or a marker of ours."""
     return _TEMPLATE.search(value) is not None
 
 
 def is_nothing(value: str) -> bool:
-    """What a file of credentials holds where no credential is set; a weak one is still one."""
+    """Return whether a file of credentials has no credential set here; a weak one counts as set."""
     return (
         is_template(value)
         or value.lower() in _EMPTY
@@ -91,8 +92,8 @@ def is_nothing(value: str) -> bool:
 
 
 def is_noise(value: str) -> bool:
-    """Drawn from everything on the keyboard, blanks included, as the keys and salts of some
-    frameworks are."""
+    """Return whether a value draws on all of the keyboard, blanks included, like the keys and salts
+    of some frameworks."""
     if (
         len(value) < 32
         or classes(value) < 4
@@ -106,8 +107,8 @@ def is_noise(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_placeholder(value: str) -> bool:
-    """Templates, repeated or sequential characters, and phrases made only of the words of
-    examples."""
+    """Return whether a value is a template, repeated or sequential characters, or a phrase made
+    only of words of examples."""
     if _TEMPLATE.search(value) or len(set(value)) <= 2 or not _ASCII_WORD.search(value):
         return True
     lowered = value.lower()
@@ -130,13 +131,13 @@ def is_placeholder(value: str) -> bool:
 
 
 def _typed_in_order(value: str) -> bool:
-    """Mostly runs such as 0123456789 or abcdef."""
+    """Return whether a value is mostly runs such as 0123456789 or abcdef."""
     steps = sum(ord(right) - ord(left) == 1 for left, right in pairwise(value))
     return len(value) >= 6 and steps * 10 >= len(value) * 7
 
 
 def _counting(word: str) -> bool:
-    """Letters or digits in order, as people type them when they make something up."""
+    """Return whether a word is letters or digits in order, as people invent them."""
     return any(
         word[at : at + 5] in sequence
         for sequence in _SEQUENCES
@@ -145,7 +146,7 @@ def _counting(word: str) -> bool:
 
 
 def _known(word: str) -> bool:
-    """Made of the words of examples, also when they run together."""
+    """Return whether a word consists of words of examples, also without separators."""
     if word in _PLACEHOLDER_WORDS:
         return True
     reach = {0}
@@ -168,7 +169,8 @@ def classes(value: str) -> int:
 
 
 def is_random(value: str, least: int) -> bool:
-    """A run of at least `least` characters that reads as generated: hex, base64 and the like."""
+    """Return whether a value has a run of at least `least` characters that looks generated: hex,
+    base64 and the like."""
     if len(value) < least or any(char.isspace() for char in value):
         return False
     digits = sum(char.isdigit() for char in value)
@@ -187,8 +189,8 @@ def is_random(value: str, least: int) -> bool:
 
 
 def is_scrambled(value: str) -> bool:
-    """Plainly generated, so that it cannot be a name in code: letters of either case and digits in
-    turns, or a long run of hex that has many digits."""
+    """Return whether a value is plainly generated and no name in code: mixed letters of either case
+    and digits, or a long run of hex with many digits."""
     if len(value) < 11 or not value.isascii() or _CODE_MARK.search(value):
         return False
     if len(value) < 14:
@@ -204,12 +206,13 @@ _DIGITS = {"password": 5, "secret": 12, "weak": 64, "none": 64}
 
 
 def _holds_random(value: str) -> bool:
-    """A structure in a string (JSON, a query) with a generated part in it."""
+    """Return whether a structure in a string (JSON, a query) has a generated part."""
     return any(is_random(part, 16) for part in re.findall(r"[A-Za-z0-9+/_-]{16,}", value))
 
 
 def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
-    """The confidence that `value` under a name of this kind is a secret; below 0.5 it stays."""
+    """Return the confidence that `value` under a name of this kind is a secret; below 0.5 it is
+    none."""
     if len(value) < 3 or len(value) > 16_384 or kind == "none":
         return 0.0
     if how in ("quoted", "call") and is_noise(value):
@@ -250,7 +253,7 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
 
 
 def _is_dotted_value(value: str, kind: Kind, how: str) -> bool:
-    """Whether what could be `object.attribute` is a value with a dot in it."""
+    """Return whether text that could be `object.attribute` is a value with a dot in it."""
     parts = value.split(".")
     if how == "quoted" and any(is_random(part, 10) for part in parts):
         return True
@@ -262,7 +265,8 @@ def _is_dotted_value(value: str, kind: Kind, how: str) -> bool:
 
 
 def _is_mixed(value: str, pace: float) -> bool:
-    """Letters of either case and digits in turns: a change of class every `pace` characters."""
+    """Return whether letters of either case and digits mix: a change of class every `pace`
+    characters."""
     runs = len(re.findall(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+", value))
     return classes(value) >= 3 and bool(re.search("[0-9]", value)) and runs * pace >= len(value)
 
@@ -274,7 +278,7 @@ _SNAKE = re.compile(r"-{0,2}[a-z]+\d?(?:[_-][a-z\d]+)+")
 _COMPOSED = re.compile(
     r"[A-Z][a-z]{2,15}[!@#$%&*]?\d{2,4}[!@#$%&*]{1,2}|[A-Z][a-z]{2,15}[@#$%&*]\d{2,4}"
 )
-"""What people type where a rule wants a capital, a digit and a mark: `Password1234!`."""
+"""Typical answers to a rule that wants a capital, a digit and a mark: `Password1234!`."""
 _STRANGE = 4.4
 
 
@@ -295,7 +299,7 @@ def _judge_password(value: str, how: str, loose: bool) -> float:
 
 
 def judge_format(value: str) -> bool:
-    """Even a well-formed value must look made by a machine: `s.` and 24 letters may be a method
+    """Return whether a well-formed value looks generated: `s.` and 24 letters may be a method
     call."""
     if _MASKED.search(value) or len(set(value)) <= 4 or _typed_in_order(value.lower()):
         return False
@@ -304,8 +308,8 @@ def judge_format(value: str) -> bool:
 
 
 def judge_vendor(value: str) -> float:
-    """Beside a service's name a value counts when it is plainly generated: long, mixed, no path and
-    no version."""
+    """Return the confidence of a value beside a service's name: it must be plainly generated: long,
+    mixed, no path and no version."""
     if is_placeholder(value) or is_harmless(value) or _CODE.match(value) or _NUMBER.match(value):
         return 0.0
     if value.startswith("0x"):
@@ -324,7 +328,7 @@ def judge_vendor(value: str) -> float:
 
 
 def judge_basic(value: str) -> float:
-    """A Basic header's value is base64 of `user:password`."""
+    """Return the confidence of a Basic header's value: base64 of `user:password`."""
     try:
         pair = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
     except (binascii.Error, ValueError):
