@@ -1,4 +1,4 @@
-"""What a language is, in one table: look one up by path, by name or by shebang."""
+"""The table of languages, with lookups by path, name and shebang."""
 
 from __future__ import annotations
 

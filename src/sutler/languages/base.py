@@ -1,9 +1,10 @@
-"""What a language is: one frozen value with every part the program asks for.
+"""The type of a language: one frozen value with every part that the program needs.
 
 Every part is required, so that a language that lacks one fails to type-check, and fails to import
 with the name of the part. Parts that a language does not have are stated (`grammar=None`,
-`tests=NO_TESTS`). Below it are the rules that several languages share: names of tests, imports,
-exports, and a language without a grammar as one row."""
+`tests=NO_TESTS`). Rules that several languages share follow: names of tests, imports, exports, and
+a language without a grammar as one row.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +21,15 @@ Kind = Literal["program", "schema", "style", "config", "doc", "data"]
 """
 
 ImportRule = Callable[[str], list[str]]
-"""The text of one import statement -> the modules or files that it names, the module itself first.
-"""
+"""Maps the text of one import statement to the modules or files that it names, the module itself
+first."""
 
 ExportRule = Callable[[Sequence[Symbol], Sequence[str]], list[str]]
-"""Symbols of a file and its lines -> the names that the file offers to others, in file order."""
+"""Maps the symbols and lines of a file to the names that it exports, in file order."""
 
 
 def words(text: str) -> tuple[str, ...]:
-    """A list of names, written as words."""
+    """Split a list of names that is written as words."""
     return tuple(text.split())
 
 
@@ -53,7 +54,7 @@ class Grammar(Struct, frozen=True):
 
 
 class Shapes(Struct, frozen=True, kw_only=True):
-    """The fallback without a grammar: a definition is a line that matches, with groups `kind` and
+    """Fallback without a grammar: a definition is a line that matches, with groups `kind` and
     `name`. The depth of a line is its indentation, the length of `kind` (headings), or 0 (flat)."""
 
     definition: str
@@ -62,9 +63,9 @@ class Shapes(Struct, frozen=True, kw_only=True):
 
 
 class Tests(Struct, frozen=True, kw_only=True):
-    """How test files are named and recognised. `stem` matches the whole name without its last
-    suffix. `frameworks` are (pattern, name) pairs, the most specific first; an empty pattern stands
-    for the runner that comes with the language."""
+    """Names and marks of test files. `stem` matches the whole name without its last suffix.
+    `frameworks` are (pattern, name) pairs, the most specific first; an empty pattern stands for the
+    runner that comes with the language."""
 
     stem: str
     test_folder: bool = True  # a folder called `test` holds tests wherever it stands
@@ -74,7 +75,7 @@ class Tests(Struct, frozen=True, kw_only=True):
 
 
 class Entries(Struct, frozen=True, kw_only=True):
-    """Where a program starts. `names` are files that are entry points by name (besides `main`,
+    """Entry points of programs. `names` are files that are entry points by name (besides `main`,
     `index`, `app` and `server`), `libraries` those that open a library. A route pattern has the
     groups verb and path, a command pattern one group."""
 
@@ -89,8 +90,8 @@ class Entries(Struct, frozen=True, kw_only=True):
 
 
 class Uses(Struct, frozen=True, kw_only=True):
-    """How a text names other files of its project, read from its words without a grammar. Patterns:
-    `imports` matches an import and captures what it names; `definitions` captures names that other
+    """References of a text to other files of its project, by its words without a grammar. Patterns:
+    `imports` matches an import and captures the module; `definitions` captures names that other
     files mention without an import, `mentions` the words that may be such names."""
 
     family: str = ""  # languages that use each other's files; the language itself if empty
@@ -102,7 +103,8 @@ class Uses(Struct, frozen=True, kw_only=True):
 
 
 class _Complete(StructMeta):
-    """Report every missing part together with the language: msgspec names the first part only."""
+    """Metaclass that reports every missing part together with the language: msgspec names the first
+    part only."""
 
     def __call__(cls, **parts: Any) -> Any:  # noqa: N805 a metaclass
         lacking = [part for part in cls.__struct_fields__ if part not in parts]
@@ -199,17 +201,17 @@ _WORDS = frozenset(
 
 
 def quoted(text: str) -> list[str]:
-    """`import x from "y"`, `require("y")`."""
+    """Return the targets of `import x from "y"` and `require("y")`."""
     return re.findall(_QUOTED, text)
 
 
 def included(text: str) -> list[str]:
-    """`#include <y>`, `#include "y"`."""
+    """Return the targets of `#include <y>` and `#include "y"`."""
     return re.findall(_INCLUDE, text)
 
 
 def dotted(text: str) -> list[str]:
-    """`import static a.b.C`, `using X = a.b`."""
+    """Return the targets of `import static a.b.C` and `using X = a.b`."""
     names = [word for word in re.findall(_DOTTED, text) if word not in _WORDS]
     if names and "=" in text:
         return [names[-1].rstrip(".")]
@@ -217,7 +219,7 @@ def dotted(text: str) -> list[str]:
 
 
 def nested(text: str) -> list[str]:
-    """`use a::b::{c, d as e};` names a::b, a::b::c and a::b::d."""
+    """Return the targets of `use a::b::{c, d as e};`: a::b, a::b::c and a::b::d."""
     body = re.sub(_USE, "", text).rstrip(";")
     match = re.search(_BRACED, body)
     if match is None:
@@ -233,7 +235,7 @@ _TYPES = ("class", "type")
 
 
 def offered(public: Callable[[Symbol], bool]) -> ExportRule:
-    """The rule that a symbol's own declaration decides."""
+    """Return an export rule that checks each symbol's own declaration."""
 
     def exports(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[str]:
         return [symbol.name for symbol in symbols if public(symbol)]
@@ -242,25 +244,25 @@ def offered(public: Callable[[Symbol], bool]) -> ExportRule:
 
 
 def top(symbol: Symbol) -> bool:
-    """A function or type that stands in no other."""
+    """Return whether a symbol is a function or type outside of others."""
     return symbol.parent < 0 and symbol.kind in ("class", "type", "function", "method")
 
 
 def visible_type(symbol: Symbol) -> bool:
-    """A type that no modifier hides; the modifiers stand before its name."""
+    """Return whether a symbol is a type without a hiding modifier before its name."""
     return symbol.kind in _TYPES and not re.search(
         _HIDDEN, symbol.signature.partition(symbol.name)[0]
     )
 
 
 def visible_top(symbol: Symbol) -> bool:
-    """A type, or a function outside of types."""
+    """Return whether a symbol is a visible type, or a visible function outside of types."""
     hidden = re.search(_HIDDEN, symbol.signature.partition(symbol.name)[0])
     return visible_type(symbol) or (top(symbol) and not hidden)
 
 
 def marked(*words: str) -> Callable[[Symbol], bool]:
-    """A declaration that one of these modifiers makes public."""
+    """Return a test for declarations that one of these modifiers makes public."""
     pattern = rf"\b(?:{'|'.join(words)})\s"
 
     def public(symbol: Symbol) -> bool:
@@ -275,12 +277,12 @@ NOTEBOOK_ENDS = (".ipynb",)
 TABLE_ENDS = (".csv", ".tsv")
 JSON_LINES_ENDS = (".jsonl", ".ndjson")
 CONDENSED_ENDS = NOTEBOOK_ENDS + TABLE_ENDS + JSON_LINES_ENDS
-"""Files of which a pack shows a short form, so that the size rule does not speak of them."""
+"""Files that a pack shows in a short form, so that the size rule does not apply."""
 CONDENSED_BYTES = 16_000_000
-"""Larger files of these kinds are left out like others: they are read and redacted whole."""
+"""Size limit of these files, which are read and redacted whole."""
 
 NO_USES = Uses()
-"""Files that are used by others in ways that words do not show."""
+"""For files whose uses by others do not show in words."""
 C_USES = Uses(
     family="c",
     imports=r"(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]*[<\"]([^>\"\n]+)",
@@ -328,7 +330,7 @@ def row(
     entries: Entries | None = None,
     uses: Uses | None = None,
 ) -> Language:
-    """Lists of names are written as words."""
+    """Build a language without a grammar; lists of names are written as words."""
     return Language(
         display=name.capitalize(),
         name=name,

@@ -1,4 +1,4 @@
-"""C. Its headers are in `cpp`: only that grammar reads the headers of both languages."""
+"""C. The module `cpp` has its headers: only that grammar reads the headers of both languages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUERY = """
 
 
 def public(symbol: Symbol) -> bool:
-    """Functions and types with linkage beyond the file."""
+    """Return whether a symbol is a function or type with external linkage."""
     offers = symbol.kind in ("function", "class", "type")
     return offers and symbol.parent < 0 and not symbol.signature.startswith("static")
 

@@ -1,8 +1,9 @@
-"""Condense texts of which most is no use to a reader: notebooks, tables, JSON lines, long literals.
+"""Condense texts that are mostly useless to a reader: notebooks, tables, JSON lines, long literals.
 
-Works on redacted text, so that no cut can hide a part of a secret from the redactor. A condensed
-text says so in its first line, or at the place of each literal. Literals keep every line in its
-place; the other kinds do not, and have no line numbers."""
+Input is redacted text, so that no cut can hide a part of a secret from the redactor. A condensed
+text states the change in its first line, or at the place of each literal. Literals keep every line
+in its place; the other kinds do not, and have no line numbers.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from msgspec import Struct
 from sutler.languages.base import JSON_LINES_ENDS, NOTEBOOK_ENDS, TABLE_ENDS
 
 CondenseMode = Literal["all", "literals", "none"]
-"""`literals` leaves out what would move lines."""
+"""`literals` skips the kinds that would move lines."""
 
 OUTPUT_LINES = 20  # enough for a traceback's end or a table's head
 OUTPUT_CHARS = 2_000  # one line of output may hold a whole page of HTML
@@ -29,9 +30,9 @@ MIN_JSON_LINES = 20  # below it the cut saves less than its notice costs attenti
 ROW_CHARS = 1_000  # one row of embeddings is longer than a source file
 MAX_NAMES = 40  # wide tables have thousands of columns
 LONG_RUN = 400
-"""Characters from which encoded data in a line is condensed."""
+"""Minimum length of encoded data in a line that is condensed."""
 LONG_LITERAL = 2_000
-"""Characters from which any literal in quotes is condensed."""
+"""Minimum length of a quoted literal that is condensed."""
 KEPT_HEAD, KEPT_TAIL = 64, 16
 
 _DATA_URI = re.compile(r"(data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,)([A-Za-z0-9+/=%_-]{200,})")
@@ -43,14 +44,14 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Condensed(Struct, frozen=True):
-    """A shorter text, and what was done to it."""
+    """A shorter text, and the name of its kind of shortening."""
 
     text: str
     name: str
 
 
 def condensed(text: str, path: str, mode: CondenseMode = "all") -> Condensed | None:
-    """The condensed text; None if the text stays as it is."""
+    """Return the condensed text; None if the text stays as it is."""
     if mode == "none":
         return None
     name = path.lower()
@@ -75,7 +76,8 @@ def _has_long_line(text: str) -> bool:
 
 
 def condensed_literals(text: str) -> str:
-    """The text with the middle of long literals replaced by a marker; lines stay in place."""
+    """Return the text with the middle of long literals replaced by a marker; lines stay in
+    place."""
     lines = text.split("\n")
     for number, line in enumerate(lines):
         if len(line) >= LONG_RUN:
@@ -104,7 +106,8 @@ def _shortened(text: str, kind: str) -> str:
 
 
 def notebook(text: str) -> str:
-    """Cells with their source and the text of their output; "" if this is no notebook."""
+    """Return the cells of a notebook with their source and the text of their output; "" for other
+    texts."""
     try:
         data = msgspec.json.decode(text.encode("utf-8", "surrogatepass"))
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -126,7 +129,7 @@ def notebook(text: str) -> str:
 
 
 def _cells(data: Any) -> list[dict[str, Any]]:
-    """The cells of a notebook of any version of the format."""
+    """Return the cells of a notebook of any version of the format."""
     if not isinstance(data, dict):
         return []
     cells = data.get("cells")
@@ -151,14 +154,14 @@ def _word(value: Any) -> str:
 
 
 def _joined(value: Any) -> str:
-    """A text of a notebook: one string, or its lines as a list."""
+    """Join a text of a notebook: one string, or its lines as a list."""
     if isinstance(value, list):
         return "".join(item for item in value if isinstance(item, str))
     return _word(value)
 
 
 def _outputs(cell: dict[str, Any], pictures: Counter[str]) -> Iterator[str]:
-    """The texts of a cell's output; what is no text is counted."""
+    """Yield the texts of a cell's output; pictures and other data are counted."""
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
         if not isinstance(output, dict):
@@ -178,7 +181,7 @@ def _outputs(cell: dict[str, Any], pictures: Counter[str]) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """The first and last lines of an output, within its limits."""
+    """Return the first and last lines of an output, within its limits."""
     lines = [_clipped(line) for line in text.split("\n")]
     if len(lines) > OUTPUT_LINES:
         half = OUTPUT_LINES // 2
@@ -193,7 +196,8 @@ def _clipped(line: str) -> str:
 
 
 def table(text: str) -> str:
-    """The columns, the number of lines, and the first and last lines of a table; "" if short."""
+    """Return the columns, the number of lines, and the first and last lines of a table; "" if
+    short."""
     lines = text.rstrip("\n").split("\n")
     if len(lines) < MIN_TABLE_LINES:
         return ""
@@ -208,7 +212,7 @@ def table(text: str) -> str:
 
 
 def json_lines(text: str) -> str:
-    """The keys with their counts, and the first and last lines; "" if short."""
+    """Return the keys with their counts, and the first and last lines; "" if short."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < MIN_JSON_LINES:
         return ""

@@ -1,4 +1,4 @@
-"""Languages that hold no program: configuration, documents, data and style, one row each."""
+"""Languages without programs: configuration, documents, data and style, one row each."""
 
 from __future__ import annotations
 

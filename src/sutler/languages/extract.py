@@ -1,10 +1,11 @@
-"""Text of one file -> Facts. Never raises and never stalls: what a grammar cannot read is read as
-plain words.
+"""Extract Facts from the text of one file. It never raises or stalls: without a parse, the words
+count.
 
 A grammar's parse is capped in size and in time (`timeout_micros` is the one limit that works in
 tree-sitter 0.25; its progress callback does not). A hostile file may still crash the C library, so
-callers run `extract` in worker processes; it is a top-level function and takes and returns plain
-values for that reason."""
+callers run `extract` in worker processes; for that reason it is a top-level function with plain
+values as parameters and result.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, Tree
 
 MAX_BYTES = 1_000_000
-"""Above this a file is not parsed; only the words of its first `MAX_BYTES` characters count."""
+"""Limit of a parsed file; of a larger one only the words of its first `MAX_BYTES` characters
+count."""
 TIMEOUT_MICROS = 500_000  # a hostile file must not hold the parser for ever
 _MAX_TERMS = 4_000  # word lists would be most of the index and fit every task
 _MAX_DATA_TERMS = 400  # data has words without end, and few say what it is for
@@ -57,8 +59,8 @@ _OUTER = {"decorated_definition", "export_statement", "template_declaration"}
 
 
 class Structure(Struct, frozen=True):
-    """What a grammar reads in a text, without the words that a ranking counts. `language` is the
-    table's row, if the text is of a known language."""
+    """Symbols and imports that a grammar reads in a text, without the words that a ranking counts.
+    `language` is the table's row, if the text is of a known language."""
 
     language: Language | None
     status: ParseStatus
@@ -67,7 +69,7 @@ class Structure(Struct, frozen=True):
 
 
 def structure_of(path: str, text: str) -> Structure:
-    """The definitions and imports of a text."""
+    """Return the definitions and imports of a text."""
     language = language_of(path, text[:200])
     if len(text) > MAX_BYTES:
         return Structure(language, "too_large")
@@ -79,7 +81,7 @@ def structure_of(path: str, text: str) -> Structure:
 
 
 def extract(path: str, text: str) -> Facts:
-    """Everything the later stages want to know of a file's text."""
+    """Return the facts of a file's text."""
     parsed = structure_of(path, text)
     language = parsed.language
     readable = language is not None and language.grammar is not None
@@ -110,7 +112,7 @@ def _is_minified(text: str) -> bool:
 
 
 def holds_data(path: str, language: Language | None) -> bool:
-    """Mostly data: its words count, but only the most frequent of its head."""
+    """Return whether a file is mostly data: only the most frequent words of its head count."""
     return extension(path) in _BULKY or (
         language is not None and language.kind in ("config", "data")
     )
@@ -119,8 +121,8 @@ def holds_data(path: str, language: Language | None) -> bool:
 def _count_terms(
     lines: list[str], symbols: tuple[Symbol, ...], data: bool
 ) -> tuple[dict[str, int], tuple[Region, ...]]:
-    """Packed counts by field, in sorted order so that equal facts have equal bytes, and regions
-    with their terms."""
+    """Return packed counts by field, in sorted order so that equal facts have equal bytes, and the
+    regions with their terms."""
     limit, reach = _MAX_TERMS, len(lines)
     if data:
         limit, reach = _MAX_DATA_TERMS, _MAX_DATA_LINES
@@ -159,7 +161,7 @@ def _pack(body: dict[str, int], symbols: tuple[Symbol, ...], limit: int) -> dict
 
 
 def _bag(held: set[str], sums: dict[str, list[int]]) -> bytes:
-    """The terms of a region as sorted check sums, given those of its words."""
+    """Return the terms of a region as sorted check sums, from those of its words."""
     return array("I", sorted(set[int]().union(*map(sums.__getitem__, held)))).tobytes()
 
 
@@ -185,7 +187,8 @@ def _phrases(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)  # a parser for each grammar; a changed timeout makes another
 def reader_of(grammar: Grammar, micros: int = TIMEOUT_MICROS) -> tuple[Parser, Query] | None:
-    """The parser and the symbol query of a grammar, or None where its wheel is not installed."""
+    """Return the parser and the symbol query of a grammar, or None if its wheel is not
+    installed."""
     import importlib
     import warnings
 
@@ -205,8 +208,8 @@ def reader_of(grammar: Grammar, micros: int = TIMEOUT_MICROS) -> tuple[Parser, Q
 def _parse(
     grammar: Grammar, text: str
 ) -> tuple[ParseStatus, tuple[Symbol, ...], tuple[Import, ...]]:
-    """One try at the time cap and one at four times as much: the cap is wall time, and a busy
-    machine must not change what is known of a harmless file."""
+    """Parse with the time limit, and once more with four times as much: the limit is wall time, and
+    a busy machine must not change the facts of a harmless file."""
     source = text.encode("utf-8", "replace")
     for micros in (TIMEOUT_MICROS, 4 * TIMEOUT_MICROS):
         reader = reader_of(grammar, micros)
@@ -247,7 +250,7 @@ def _read(
 
 
 class _Found:
-    """A definition as the query met it; `rank` lets the more telling of two patterns win."""
+    """A definition that the query matched; of two patterns, the higher `rank` wins."""
 
     __slots__ = ("kind", "name", "node", "rank")
 
@@ -275,7 +278,7 @@ def _decode(raw: bytes) -> str:
 
 
 def targets_of(grammar: Grammar, text: str) -> tuple[str, ...]:
-    """The modules or files that one import statement names."""
+    """Return the modules or files that one import statement names."""
     return tuple(target for target in grammar.imports(text)[:_MAX_TARGETS] if target)
 
 
@@ -287,7 +290,7 @@ def _import(grammar: Grammar, node: Node, source: bytes) -> Import:
 def _symbols(
     grammar: Grammar, definitions: dict[tuple[int, str], _Found], source: bytes
 ) -> tuple[Symbol, ...]:
-    """Symbols by position, each knowing the symbol around it."""
+    """Return symbols by position, each with the index of the symbol around it."""
     ordered = sorted(
         definitions.items(),
         key=lambda item: (item[1].node.start_byte, -item[1].node.end_byte, item[0]),
@@ -368,7 +371,7 @@ def _docstring(source: bytes, at: int) -> str:
 
 
 def _doc_above(lines: list[bytes], row: int) -> str:
-    """The first line of the comment block that ends just above `row`."""
+    """Return the first line of the comment block that ends just above `row`."""
     first = ""
     for raw in reversed(lines[max(0, row - 40) : row]):
         match = _COMMENT.match(_decode(raw[:400]))

@@ -1,8 +1,9 @@
-"""What a parse knows of one file, and what a ranking says of it.
+"""Facts of one file from its parse, as a ranking uses them.
 
-`Facts` depend on the content alone (and on the language its name implies), so they are cached by
-content digest and the version of the languages' sources. They are array-like in MessagePack: names
-of fields cost nothing there."""
+`Facts` depend on the content alone (and on the language by its name), so they are cached by content
+digest and the version of the languages' sources. They are array-like in MessagePack: names of
+fields cost nothing there.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ ParseStatus = Literal[
 
 
 class Symbol(Struct, frozen=True, gc=False, array_like=True):
-    """A definition. Lines are 1-based and inclusive; `start` takes in decorators; `body` is the
-    first line of the body (or `end` + 1 where there is none); `parent` is the index of the
-    enclosing symbol, or -1."""
+    """A definition. Lines are 1-based and inclusive; `start` includes decorators; `body` is the
+    first line of the body (or `end` + 1 without one); `parent` is the index of the enclosing
+    symbol, or -1."""
 
     name: str
     kind: SymbolKind
@@ -39,8 +40,7 @@ class Symbol(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Import(Struct, frozen=True, gc=False, array_like=True):
-    """An import as written (whitespace collapsed), and the names of modules or files it asks
-    for."""
+    """An import as written (whitespace collapsed), and the names of its modules or files."""
 
     text: str
     line: int
@@ -48,14 +48,14 @@ class Import(Struct, frozen=True, gc=False, array_like=True):
 
 
 RegionKind = Literal["head", "function", "class", "gap", "doc"]
-"""`doc` is a definition's head with a long documentation text; the index never holds one, a pack
-cuts them off."""
+"""`doc` is a definition's head with a long documentation text; packs cut it off, and the index
+never holds one."""
 
 
 class Region(Struct, frozen=True, gc=False, array_like=True):
-    """A stretch of lines that makes sense on its own: a function, a class's head, the top of a
-    file, or what lies between. `terms` holds the CRC-32 of each of its terms, sorted, four bytes
-    each: enough to ask whether a term is there, without the text."""
+    """A range of lines that makes sense alone: a function, a class's head, the top of a file, or
+    the lines between. `terms` holds the sorted CRC-32 of each of its terms, four bytes each: enough
+    to check for a term without the text."""
 
     start: int
     end: int
@@ -65,10 +65,10 @@ class Region(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Facts(Struct, frozen=True, array_like=True):
-    """`terms` maps a normalised term to packed counts: body | symbols << 8 | docs << 16, each at
-    most 255. A whole identifier of several words is a term of its own, so `terms` also answers who
-    refers to what. `phrases` are word triples inside string literals: what an error message is
-    found by. `regions` cover every line once, in order."""
+    """Result of a parse. `terms` maps a normalised term to packed counts: body | symbols << 8 |
+    docs << 16, each at most 255. A whole identifier of several words is a term of its own, so
+    `terms` also shows references. `phrases` are word triples inside string literals, which locate
+    an error message. `regions` cover every line once, in order."""
 
     version: int
     language: str
@@ -83,4 +83,4 @@ class Facts(Struct, frozen=True, array_like=True):
 
 
 NO_FACTS = Facts(0, "", "failed", 0, 0, {}, (), (), (), ())
-"""Facts of a text that is not at hand."""
+"""Facts of a text that is not available."""

@@ -1,4 +1,4 @@
-"""Go, and the files of its modules, which its grammar does not read."""
+"""Go, and its module files, which the grammar does not read."""
 
 from __future__ import annotations
 

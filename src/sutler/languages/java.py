@@ -1,4 +1,4 @@
-"""Java, and what Kotlin shares with it."""
+"""Java, and the parts that Kotlin shares with it."""
 
 from __future__ import annotations
 

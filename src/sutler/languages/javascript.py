@@ -1,4 +1,4 @@
-"""JavaScript and JSX, and what TypeScript shares with them."""
+"""JavaScript and JSX, and the parts that TypeScript shares with them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _QUERY = (
 
 
 def exports(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[str]:
-    """Declarations below `export`, members of `exports`, and the names in `export { … }`."""
+    """Return declarations below `export`, members of `exports`, and the names in `export { … }`."""
     names = [
         symbol.name
         for symbol in symbols

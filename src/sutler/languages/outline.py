@@ -1,8 +1,8 @@
-"""The bones of a file: imports, signatures, members and first doc lines, each with its line number.
+"""Outline of a file: imports, signatures, members and first doc lines, each with its line number.
 
-An outline is cut from the text that is about to leave, never from the facts, so that what redaction
-replaced stays replaced; the facts only say where to look. Redaction keeps the number of lines,
-which makes the two agree."""
+An outline is cut from the text that leaves, never from the facts, so that redacted parts stay
+redacted; the facts only locate the lines. Redaction keeps the number of lines, so the two agree.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADS_ONLY = frozenset({"constant", "field", "macro", "type"})
 
 
 class Line(Struct, frozen=True, gc=False):
-    """One line of an outline: where it stands in the file, how deep, and what it says."""
+    """One line of an outline: its number in the file, its depth, and its text."""
 
     number: int
     depth: int
@@ -31,7 +31,7 @@ class Line(Struct, frozen=True, gc=False):
 
 
 def outline_of(path: str, text: str) -> tuple[Line, ...]:
-    """The outline of a text by its language's grammar, else by the shape of its lines."""
+    """Return the outline of a text by its language's grammar, else by the shape of its lines."""
     structure = structure_of(path, text)
     lines = outline(structure, text)
     if lines:
@@ -42,8 +42,8 @@ def outline_of(path: str, text: str) -> tuple[Line, ...]:
 
 
 def outline(facts: Facts | Structure, text: str) -> tuple[Line, ...]:
-    """The outline of a text in file order. Facts of another text yield lines of this one, or
-    nothing."""
+    """Return the outline of a text in file order. Facts of another text yield lines of this one, or
+    none."""
     lines = text.split("\n")
     entries = [
         Line(item.line, 0, content)
@@ -63,12 +63,12 @@ def outline(facts: Facts | Structure, text: str) -> tuple[Line, ...]:
 
 
 def render_outline(lines: tuple[Line, ...]) -> str:
-    """Outline lines as text: line number, indentation, content."""
+    """Format outline lines: line number, indentation, content."""
     return "".join(f"{line.number}: {'  ' * line.depth}{line.text}\n" for line in lines)
 
 
 def _import(raw: str, number: int, lines: list[str]) -> str:
-    """An import as the text has it now: joined over its lines until all of it is there."""
+    """Return an import as the text has it now, joined over its lines until it is complete."""
     joined = ""
     for line in lines[number - 1 : number + 60]:
         joined = f"{joined} {line.strip()}".strip()
@@ -78,7 +78,7 @@ def _import(raw: str, number: int, lines: list[str]) -> str:
 
 
 def _locals(symbols: tuple[Symbol, ...]) -> frozenset[int]:
-    """Symbols inside functions: theirs to know, not an outline's."""
+    """Return the symbols inside functions, which no outline shows."""
     hidden: set[int] = set()
     for i, symbol in enumerate(symbols):
         if symbol.parent >= 0 and (
@@ -120,15 +120,15 @@ def _head(line: str) -> str:
 
 
 def _code_lines(lines: list[str], start: int, last: int) -> Iterator[str]:
-    """A signature's lines; decorators stay when short, since they often are the meaning of a
-    function."""
+    """Yield a signature's lines; short decorators stay, since they often define what a function
+    does."""
     for line in lines[start - 1 : last]:
         if not line.lstrip().startswith(("#", "//")):
             yield line.strip()
 
 
 def _doc(symbol: Symbol, lines: list[str]) -> str:
-    """The doc line, if the text still holds it near the definition."""
+    """Return the doc line if the text still holds it near the definition."""
     if not symbol.doc:
         return ""
     near = "\n".join(lines[max(0, symbol.start - 41) : symbol.body + 2])

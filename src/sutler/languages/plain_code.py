@@ -1,6 +1,7 @@
-"""Programming languages without a grammar here, one row each: the shape of their lines is read.
+"""Programming languages without a grammar here, one row each, read by the shape of their lines.
 
-A language that gets a grammar leaves this module for one of its own."""
+A language that gets a grammar moves to a module of its own.
+"""
 
 from __future__ import annotations
 

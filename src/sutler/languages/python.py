@@ -38,7 +38,8 @@ def _imports(text: str) -> list[str]:
 
 
 def _exports(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[str]:
-    """`__all__` where it is a literal, else the top-level names without a leading underscore."""
+    """Return `__all__` if it is a literal, else the top-level names without a leading
+    underscore."""
     tops = [symbol for symbol in symbols if symbol.parent < 0]
     declared = [symbol for symbol in tops if symbol.name == "__all__"]
     if declared:

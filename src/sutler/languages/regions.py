@@ -1,8 +1,9 @@
-"""A file's text cut into stretches that make sense on their own.
+"""Divide a file's text into ranges that make sense alone.
 
 Regions cover every line once: functions and methods whole, the head of a class, the top of the
 file, and the gaps between. Blank lines belong to the region above them, so that a change just after
-a function lies with it."""
+a function belongs to it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _MAX_FUNCTION = 60  # a longer function is shown in blocks, or it would eat a sm
 
 
 def cut_regions(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[Region]:
-    """The regions of a text in order, every line in exactly one; no lines, no regions."""
+    """Return the regions of a text in order, with every line in exactly one; empty for an empty
+    text."""
     starts = _starts(symbols, lines)
     regions: list[Region] = []
     for i, (start, kind, name) in enumerate(starts):
@@ -27,7 +29,7 @@ def cut_regions(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[Region]
 
 
 def _starts(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[tuple[int, RegionKind, str]]:
-    """Where each region starts: a total cover, from line 1 on."""
+    """Return the start of each region, from line 1 on, so that the regions cover all lines."""
     total = len(lines)
     if not total:
         return []
@@ -50,7 +52,7 @@ def _starts(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[tuple[int, 
 
 
 def _with_comment(start: int, lines: Sequence[str]) -> int:
-    """The first line of the comment or attributes right above a definition."""
+    """Return the first line of the comment or attributes right above a definition."""
     line = start
     # A licence is no comment of it.
     while line > 1 and start - line < 40 and _COMMENT.match(lines[line - 2]):
@@ -59,7 +61,7 @@ def _with_comment(start: int, lines: Sequence[str]) -> int:
 
 
 def _cut(start: int, end: int, kind: RegionKind, name: str, lines: Sequence[str]) -> list[Region]:
-    """One region, or several when it is too long to be taken whole."""
+    """Return one region, or several if it is too long."""
     limit = _MAX_FUNCTION if kind == "function" else _MAX_GAP
     regions: list[Region] = []
     while end - start + 1 > limit:
@@ -82,8 +84,7 @@ def _last_blank(start: int, limit: int, lines: Sequence[str]) -> int:
 
 
 def _block_end(start: int, limit: int, lines: Sequence[str]) -> int:
-    """Where to cut a function: at the blank line before the least indented line, the last of
-    them."""
+    """Return where to cut a function: at the last blank line before the least indented line."""
     best, depth = start + limit - 1, 1_000
     for line in range(start + limit - 1, start + limit // 2, -1):
         if not lines[line - 1].strip() and line < len(lines) and lines[line].strip():

@@ -20,7 +20,7 @@ _QUERY = """
 
 
 def imports(text: str) -> list[str]:
-    """`import a.b.{c, d => e}, f.g._` names a.b, a.b.c, a.b.d and f.g."""
+    """Return the targets of `import a.b.{c, d => e}, f.g._`: a.b, a.b.c, a.b.d and f.g."""
     names: list[str] = []
     for whole, braced in re.findall(r"([\w.]+)(?:\{([^{}]*)\})?", text.removeprefix("import")):
         module = re.sub(r"\.[_*]?$", "", whole)

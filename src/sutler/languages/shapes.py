@@ -1,7 +1,7 @@
-"""The one fallback where tree-sitter has no grammar: definitions and imports by the shape of single
-lines.
+"""Fallback without a tree-sitter grammar: definitions and imports by the shape of single lines.
 
-Patterns are anchored and hold no nested repetition, so that each is linear in its line."""
+Patterns are anchored and hold no nested repetition, so that each is linear in its line.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Shape(Struct, frozen=True, gc=False):
 
 
 def shapes_in(language: Language | None, text: str) -> tuple[Shape, ...]:
-    """The structural lines of a text. A file of no known language is read as code."""
+    """Return the structural lines of a text. A file of no known language is read as code."""
     rule = CODE if language is None else language.shapes or (CODE if language.programming else None)
     return () if rule is None else shapes_of(rule, text)
 
 
 def shapes_of(rule: Shapes, text: str) -> tuple[Shape, ...]:
-    """The lines of a text that a rule names."""
+    """Return the lines of a text that match a rule."""
     return tuple(_matches(rule, text))
 
 
@@ -79,7 +79,7 @@ def _matches(rule: Shapes, text: str) -> Iterator[Shape]:
 
 
 def imports_in(language: Language | None, text: str) -> list[str]:
-    """The modules that lines of a text name, in the order of the text, each once."""
+    """Return the modules that import lines of a text name, in the order of the text, each once."""
     rule = None if language is None else language.shapes
     patterns = [re.compile(pattern) for pattern in (rule.imports if rule is not None else ())]
     names: dict[str, None] = {}

@@ -1,6 +1,7 @@
-"""Every language that the program knows, and the lookups by path, name and shebang.
+"""Table of all languages, and the lookups by path, name and shebang.
 
-To add a language, write its module and add its row to `LANGUAGES`."""
+To add a language, write its module and add its row to `LANGUAGES`.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +58,8 @@ LANGUAGES: tuple[Language, ...] = (
 
 
 def claims(part: str, languages: Iterable[Language] = LANGUAGES) -> dict[str, Language]:
-    """The language of each suffix, file name or shebang; a name that two languages claim is an
-    error."""
+    """Return the language of each suffix, file name or shebang. Raise TypeError if two languages
+    claim a name."""
     owners: dict[str, Language] = {}
     for language in languages:
         for name in getattr(language, part):
@@ -82,18 +83,19 @@ _SHEBANG = r"#!\s*(\S+)(?:[ \t]+(?:-S[ \t]*)?(?:[A-Z_]+=\S*[ \t]+)*(\S+))?"
 
 
 def language_named(name: str) -> Language | None:
-    """The language that documents call `name`."""
+    """Return the language with this name in documents."""
     return BY_NAME.get(name)
 
 
 def language_of(path: str, head: str = "") -> Language | None:
-    """The language of a file by its name, else by the first line of its text."""
+    """Return the language of a file by its name, else by the first line of its text."""
     language = language_of_name(path[path.rfind("/") + 1 :].lower())
     return language or (language_of_shebang(head) if head.startswith("#!") else None)
 
 
 def language_of_name(low: str) -> Language | None:
-    """By a base name in lower case: the whole name, the suffix, or the stem (`Dockerfile.dev`)."""
+    """Return the language of a lower-case base name: by the whole name, the suffix, or the stem
+    (`Dockerfile.dev`)."""
     dot = low.rfind(".")
     language = BY_FILE.get(low) or (BY_SUFFIX.get(low[dot + 1 :]) if dot > 0 else None)
     if language is None:
@@ -103,7 +105,7 @@ def language_of_name(low: str) -> Language | None:
 
 
 def language_of_shebang(head: str) -> Language | None:
-    """By `#!/usr/bin/env python3` and the like."""
+    """Return the language of a line like `#!/usr/bin/env python3`."""
     match = re.match(_SHEBANG, head.partition("\n")[0])
     if match is None:
         return None
@@ -115,14 +117,14 @@ def language_of_shebang(head: str) -> Language | None:
 
 @cache
 def entry_names() -> frozenset[str]:
-    """Files that are entry points by name, in any language."""
+    """Return the file names that are entry points in any language."""
     return frozenset(name for language in LANGUAGES for name in language.entries.names)
 
 
 @cache
 def source_version(package: str, *modules: str) -> int:
-    """A number that changes whenever these modules of a package change; all of its modules if none
-    is named."""
+    """Return a number that changes with these modules of a package, or with all of them if none is
+    named."""
     import pkgutil
     from hashlib import sha256
     from importlib import import_module
@@ -139,5 +141,6 @@ def source_version(package: str, *modules: str) -> int:
 
 
 def facts_version() -> int:
-    """The version of the facts that `extract` yields: cached facts of another version are stale."""
+    """Return the version of the facts that `extract` yields: cached facts of another version are
+    stale."""
     return source_version("sutler.languages")

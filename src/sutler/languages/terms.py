@@ -1,8 +1,9 @@
 """Words of code and prose, normalised the same way in files and in tasks.
 
-`parseURLParts`, `parse_url_parts` and "parsing the parts of URLs" must meet, so identifiers are
+`parseURLParts`, `parse_url_parts` and "parsing the parts of URLs" must match, so identifiers are
 split by case and underscore, lower-cased and lightly stemmed; an identifier of several words is
-kept whole as well."""
+also a term as a whole.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ STOP = frozenset(_STOP.split())
 
 
 def stem(word: str) -> str:
-    """A light suffix stripper: plurals, -ing, -ed, a silent e. Wrong now and then, but wrong on
-    both sides alike."""
+    """Strip light suffixes: plurals, -ing, -ed, a silent e. It is sometimes wrong, but equally on
+    both sides."""
     if len(word) < 4:  # `was` and `bus` have no shorter stem
         return word
     if word.endswith("ies") and len(word) > 4:  # not `dies`, `ties`
@@ -60,14 +61,14 @@ def _undouble(word: str) -> str:
 
 @lru_cache(maxsize=1 << 17)  # identifiers repeat over a tree; memory stays bounded for hostile ones
 def _term(part: str) -> str:
-    """The term of one part of an identifier; empty for a stop word or a single letter."""
+    """Return the term of one part of an identifier; empty for a stop word or a single letter."""
     part = part.lower()
     return stem(part) if len(part) > 1 and part not in STOP else ""
 
 
 @lru_cache(maxsize=1 << 18)  # words repeat even more than identifiers
 def split(identifier: str) -> tuple[str, ...]:
-    """The terms of one identifier or word: stemmed parts, and the whole of it when it has
+    """Return the terms of one identifier or word: stemmed parts, and the whole if it has
     several."""
     if len(identifier) > _MAX_WORD:
         return ()
@@ -85,7 +86,8 @@ def split(identifier: str) -> tuple[str, ...]:
 
 
 def spelling(identifier: str, term: str) -> str:
-    """The part of an identifier that a term stems from; all of it for the term of the whole."""
+    """Return the part of an identifier that a term stems from; the identifier for the term of the
+    whole."""
     if term == whole(identifier):
         return identifier
     parts = (part for part in _PART.findall(identifier) if _term(part) == term)
@@ -94,27 +96,27 @@ def spelling(identifier: str, term: str) -> str:
 
 @lru_cache(maxsize=1 << 18)
 def checksum(term: str) -> int:
-    """A term as 32 bits, for sets of terms that are only ever asked whether they hold one."""
+    """Return a term as 32 bits, for sets that are only checked for membership."""
     return zlib.crc32(term.encode("utf-8", "surrogatepass"))
 
 
 def words(text: str) -> list[str]:
-    """Identifiers and words of a text, in order."""
+    """Return the identifiers and words of a text, in order."""
     return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
 
 
 def terms_of(text: str) -> list[str]:
-    """All terms of a text, in order, with repetitions."""
+    """Return all terms of a text, in order, with repetitions."""
     return [term for word in words(text) for term in split(word)]
 
 
 def whole(identifier: str) -> str:
-    """The term under which an identifier itself is found."""
+    """Return the term of an identifier as a whole."""
     return identifier.strip("_").lower()
 
 
 def phrases(text: str) -> list[str]:
-    """Word triples of a text: what an exact error message and the literal that makes it have in
-    common."""
+    """Return the word triples of a text: an error message and the literal that makes it have them
+    in common."""
     spelled = [word.lower() for word in words(text)]
     return [" ".join(spelled[i : i + 3]) for i in range(len(spelled) - 2)]

@@ -1,7 +1,8 @@
 """Transformations of a file's clean text, by name: comments, empty lines, base64.
 
-Comments and base64 go without moving a line, so that line numbers stay the file's. Comments are
-found by the language's grammar; a file without one, or one that cannot be parsed, keeps them."""
+Removed comments and base64 move no line, so that line numbers stay the file's. Comments are located
+by the language's grammar; a file without one, or one that cannot be parsed, keeps them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Tree
 
 SHORTEST = 200
-"""Characters from which a run of base64 is cut."""
+"""Minimum length of a run of base64 that is cut."""
 HEAD = 32
 """Characters of it that stay."""
 _RUN = re.compile(rf"[A-Za-z0-9+/]{{{SHORTEST},}}={{0,2}}")
@@ -24,7 +25,7 @@ _MIXED = tuple(re.compile(part) for part in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
 def transformed(text: str, path: str, names: Sequence[str]) -> str:
-    """The text after the named transformations, in the order of the table."""
+    """Return the text after the named transformations, in the order of the table."""
     for name, change in TRANSFORMS.items():
         if name in names:
             text = change(text, path)
@@ -57,12 +58,12 @@ def without_comments(text: str, path: str) -> str:
 
 
 def _ends_line(source: bytes, end: int) -> bool:
-    """Whether nothing follows on the line; a comment may hold the line's end itself."""
+    """Return whether the rest of the line is empty; a comment may hold the line's end itself."""
     return end >= len(source) or source[end : end + 1] in b"\r\n" or source[end - 1 : end] == b"\n"
 
 
 def _comments(tree: Tree) -> Iterator[tuple[int, int]]:
-    """The byte ranges of comments, in order; one inside another is part of it."""
+    """Yield the byte ranges of comments, in order; a nested one is part of its outer one."""
     cursor = tree.walk()
     while True:
         node = cursor.node
