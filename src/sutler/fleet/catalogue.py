@@ -169,7 +169,7 @@ def _listed(path: str) -> Iterator[Repository]:
 
 
 def is_url(source: str) -> bool:
-    """Whether a source is an address and no path."""
+    """Return whether a source is an address and not a path."""
     return "://" in source or _SCP.match(source) is not None
 
 

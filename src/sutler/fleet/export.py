@@ -89,7 +89,7 @@ def _tracked(source: str, tree: str, folder: str) -> dict[str, Blob]:
 
 
 def _index(paths: Iterable[str]) -> bytes:
-    """An index of git, version 2, that only names files."""
+    """Return an index of git, version 2, that only names files."""
     names = sorted(os.fsencode(path) for path in paths)
     parts = [b"DIRC", struct.pack(">2I", 2, len(names))]
     for name in names:

@@ -1,8 +1,9 @@
-"""Find the repositories, files and lines of a fleet that a task needs.
+"""Find the repositories, files and lines of a fleet for a task.
 
 Each repository has a card: counts of the terms of its texts and of its definitions. The cards of
 all repositories, merged into one index, select a few repositories; the ranker orders their files
-together; the region with the most terms of the task represents its file."""
+together; the region with the most terms of the task represents its file.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +42,12 @@ from sutler.secrets.cleaner import Clean
 from sutler.secrets.format_table import file_rules
 
 FACTS = 1
-"""Version of what is stored of a blob."""
+"""Version of the stored facts of a blob."""
 _LEVEL = 6  # of compression
 
 
 class Indexed(Struct, frozen=True, array_like=True):
-    """What is stored of a blob: the facts of its text, its words, and its findings (rule, line,
+    """Stored facts of a blob: the facts of its text, its words, and its findings (rule, line,
     confidence), masked."""
 
     facts: Facts
@@ -55,14 +56,14 @@ class Indexed(Struct, frozen=True, array_like=True):
 
 
 def fact_name(path: str) -> str:
-    """The kind under which `Indexed` is stored."""
+    """Return the kind under which `Indexed` is stored."""
     return f"facts:{rule_name(path)}"
 
 
 def rule_name(path: str) -> str:
-    """The part of a path that selects rules and the language: its suffix, a name without suffix, or
-    the whole path if a rule for secrets looks at it. Files of one blob that differ in it have facts
-    of their own."""
+    """Return the part of a path that selects rules and the language: its suffix, a name without
+    suffix, or the whole path if a rule for secrets depends on it. Paths of one blob that differ in
+    it have facts of their own."""
     name = basename(path).lower()
     if file_rules(path) or name.startswith(".env"):
         return path
@@ -71,7 +72,7 @@ def rule_name(path: str) -> str:
 
 
 def packed(path: str, text: str, clean: Clean) -> bytes:
-    """What is stored of a blob with this text."""
+    """Encode the facts to store of a blob with this text."""
     name = rule_name(path)
     safe = clean(text, name)
     findings = tuple((item.rule, item.line, item.confidence) for item in safe.findings)
@@ -81,8 +82,8 @@ def packed(path: str, text: str, clean: Clean) -> bytes:
 
 
 def unpacked(path: str, body: bytes) -> Indexed:
-    """The stored facts of a blob, as those of this path: the path has the first word about the
-    role of a file, its text the second."""
+    """Decode the stored facts of a blob for this path: the path decides the role of a file first,
+    then its text."""
     indexed = _INDEXED.decode(zlib.decompress(body))
     role = facts_of(path).role
     if role == "source":
@@ -103,7 +104,7 @@ _NARROWING = 60  # words of a task that choose these
 RANKED = 30
 """Number of files that are ranked with reasons."""
 _MARKS = ("", "=")
-"""What the terms of a card begin with: those of texts, counted by files, and those of the names of
+"""Prefixes of a card's terms: those of texts, counted by files, and those of the names of
 definitions."""
 _TRUST = 0.5  # how much the place of a repository counts for its files
 PACKED = 60
@@ -175,8 +176,8 @@ class Cards:
             self._merge()
 
     def _merge(self) -> tuple[int, bytes]:
-        """Merge the cards, and store the result in place of older ones. A member who may not, or
-        who sees only some of the repositories, merges for each query."""
+        """Merge the cards, and store the result in place of older ones. A member without that
+        right, or with access to only some of the repositories, merges for each query."""
 
         def rows() -> Iterator[tuple[Doc, Mapping[str, int]]]:
             for repo, unit in sorted(self._units.items()):
@@ -242,7 +243,7 @@ class Shelf:
         return self._docs
 
     def narrow(self, task: str) -> None:
-        """Keep the files that share the most words with a task, by BM25: the ranker looks at no
+        """Keep the files that share the most words with a task, by BM25; the ranker reads no
         others."""
         terms = analyse(task).terms
         strongest = sorted(terms, key=lambda term: (-terms[term], term))[:_NARROWING]
@@ -288,7 +289,7 @@ class Shelf:
 
 
 def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
-    """Find the places in all indexed repositories that a task needs, best first."""
+    """Return the places in all indexed repositories that a task needs, best first."""
     units = {unit.repo: unit for unit in queue.units(state="done", kind="index")}
     best = best_repositories(Cards(queue, units), task)[:REPOSITORIES]
     if not best:

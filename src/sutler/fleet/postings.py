@@ -1,8 +1,9 @@
-"""Counts of terms by document, kept so that a query reads only the terms that it asks for.
+"""Counts of terms by document, stored so that a query reads only the terms that it needs.
 
 The word index of a project (`ranking.index`) lists the words of each file; a query walks all of
-them. Over many repositories that is too much. Here each term leads to its documents. Terms lie in
-shards that are compressed one by one."""
+them. Over many repositories that is too much. Here each term leads to its documents. Terms are in
+shards that are compressed one by one.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from msgspec import Struct
 from sutler.ranking.index import Doc
 
 KEYS = 40
-"""Terms of a shard, about: a query reads a shard for nearly each of its terms."""
+"""Approximate number of terms in a shard: a query reads a shard for nearly each of its terms."""
 _MOST = 0xFFFF  # a count has two bytes
 _NUMBER = array("I").itemsize
 _LEVEL = 6
@@ -33,7 +34,7 @@ class Postings(Struct, frozen=True, array_like=True):
 
 
 def build(docs: Iterable[tuple[Doc, Mapping[str, int]]]) -> Postings:
-    """Make the postings of documents, each with its terms and their counts."""
+    """Build the postings of documents, each with its terms and their counts."""
     kept: list[Doc] = []
     held: defaultdict[str, tuple[array[int], array[int]]] = defaultdict(
         lambda: (array("I"), array("H"))
@@ -85,7 +86,7 @@ def loads(data: bytes) -> Postings:
 
 
 def shard_of(term: str, size: int) -> int:
-    """The number of the shard that has a term."""
+    """Return the number of the shard that has a term."""
     return crc32(term.encode("utf-8", "surrogatepass")) % size
 
 

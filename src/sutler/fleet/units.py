@@ -1,9 +1,9 @@
 """Perform a unit of work: compute rows of the dataset's tables from one tree of one repository.
 
 The tree becomes a Project in a private folder, so that the same rules apply as for every other
-command. What is stored of a blob follows from the blob and from the part of its name that selects
-rules, and from nothing else of the repository: forks and commits share it, and it does not matter
-which of them was first. Secrets that other files of a repository give away are hidden in its rows.
+command. The stored facts of a blob depend on the blob and on the part of its name that selects
+rules, and on nothing else of the repository: forks and commits share them, in any order. Secrets of
+other files of a repository are hidden in its rows.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Tree:
         self.snapshot = masked(self.project.found(), clean)
 
     def fact_names(self) -> dict[str, tuple[str, str]]:
-        """The files that the scan admits, with the names of their facts, sorted by path."""
+        """Files that the scan admits, with the names of their facts, sorted by path."""
         return {
             entry.path: (self.blobs[entry.path].id, lookup.fact_name(entry.path))
             for entry in self.snapshot.entries
@@ -145,8 +145,8 @@ KINDS = ("index", "secrets", "survey", "pack")
 
 
 def _stored(unit: Unit, tree: Tree, queue: Queue) -> dict[str, Indexed]:
-    """Return what is stored of each admitted file that holds text, by path; compute it for blobs
-    that no other tree had."""
+    """Return the stored facts of each admitted file that holds text, by path; compute those of
+    blobs that no other tree had."""
     names = tree.fact_names()
     bodies = queue.facts_of(names.values(), unit.version)
     missing = {name: path for path, name in names.items() if name not in bodies}
@@ -173,7 +173,7 @@ def _stored(unit: Unit, tree: Tree, queue: Queue) -> dict[str, Indexed]:
 
 
 def _values(tree: Tree, stored: Mapping[str, Indexed]) -> SharedValues | None:
-    """Return the secrets that files of the tree give away, those left out by name included."""
+    """Return the secrets in the files of the tree, files excluded by name included."""
     telling = [path for path, item in stored.items() if item.findings]
     clean = tree.project.plain_clean()
     return shared_values(

@@ -34,7 +34,7 @@ from sutler.system import cores
 _BEAT = LEASE_SECONDS / 4
 _PAUSE = 0.5
 _UNITS = 100
-"""Units of one child process: to start one costs more than most units."""
+"""Units of one child process: its start costs more than most units."""
 
 
 class Fence(Struct, frozen=True):
@@ -55,7 +55,7 @@ class Answer(Struct, frozen=True):
 
 def work(fleet: Fleet, fence: Fence) -> int:
     """Perform units until all are settled; return how many this worker finished. While others run,
-    it waits: the lease of a worker that has died ends within a minute."""
+    it waits: the lease of a dead worker ends within a minute."""
     host = os.uname().nodename if hasattr(os, "uname") else "host"
     name = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
     queue, child = open_queue(fleet), Child(fleet, fence)

@@ -11,7 +11,7 @@ from sutler.paths import RelPath, Span
 
 Octets = bytes | memoryview
 Run = Sequence[Octets]
-"""Text in UTF-8, in separate pieces: a writer need not copy them together first."""
+"""Text in UTF-8, in separate pieces that a writer need not join first."""
 
 Format = str
 """Name of an output format: a key of `sutler.formats.FORMATS`; settings are checked against it."""

@@ -62,7 +62,7 @@ def listing_line(path: RelPath) -> str:
 
 
 def listed_path(line: str) -> str:
-    """The inverse of `listing_line`."""
+    """Parse a path: the inverse of `listing_line`."""
     return unquote(line)
 
 

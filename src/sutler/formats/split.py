@@ -13,7 +13,8 @@ from sutler.paths import RelPath, quote
 
 
 def split_text(text: str, format: Format, size: int, count: Callable[[str], int]) -> list[str]:
-    """The pack's text cut between files into packs of at most `size` each, as few as possible."""
+    """Return the pack's text cut between files into packs of at most `size` each, as few as
+    possible."""
     whole = parse(text)
     pieces, numbers = shape(format), whole.line_numbers
     glue = count(pieces.GLUE)

@@ -109,7 +109,7 @@ def drawing_limit(limit: int | None, *, task: bool) -> int | None:
 
 def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | None) -> str:
     """Return the most detailed drawing within `limit`: every file, directories only, fewer levels,
-    or nothing. What is far too long by an estimate is not drawn: most large trees are."""
+    or nothing. A drawing that is far too long by an estimate is skipped, as in most large trees."""
     root = build(paths)
     if limit is None:
         return draw(root)
@@ -127,15 +127,15 @@ def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | 
 
 
 def _may_fit(names: Sequence[str], cost: Callable[[str], int], limit: int) -> bool:
-    """Whether a drawing with these rows can cost about `limit`, by the least that some of them
-    cost. Half as much again is allowed for, since the others may be shorter."""
+    """Return whether a drawing with these rows can cost about `limit`, by the lowest cost of a
+    sample. The estimate may exceed it by half, since the other rows may be shorter."""
     some = names[:: len(names) // _SAMPLE + 1]
     least = cost("".join([f"├── {quote(name)}\n" for name in some]))
     return least * len(names) <= 1.5 * limit * max(len(some), 1)
 
 
 def _folders(root: Node, depth: int) -> list[str]:
-    """Names of the directories of a drawing with so many levels."""
+    """Return the names of the directories of a drawing with so many levels."""
     names: list[str] = []
     level = [root]
     for _ in range(depth):

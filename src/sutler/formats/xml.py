@@ -35,7 +35,7 @@ def intro(preamble: Preamble, line_numbers: bool) -> str:
 
 
 def introduction(preamble: Preamble, line_numbers: bool) -> str:
-    """Return what the pack is, and its project, in tags."""
+    """Return the description of the pack and its project, in tags."""
     part = preamble.part
     of = "" if part == Part() else f' part="{part.number}" parts="{part.total}"'
     paragraphs = "\n".join(assembly.about(preamble, line_numbers))
@@ -66,7 +66,7 @@ def listing_line(path: RelPath) -> str:
 
 
 def listed_path(line: str) -> str:
-    """The inverse of `listing_line`."""
+    """Parse a path: the inverse of `listing_line`."""
     for char, entity in reversed(ESCAPES.items()):
         line = line.replace(entity, char)
     return unquote(line)

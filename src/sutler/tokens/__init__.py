@@ -1,1 +1,1 @@
-"""Count what a text costs: exact counters and their tables."""
+"""Cost of a text: exact counters and their tables."""
