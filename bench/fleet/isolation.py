@@ -27,7 +27,7 @@ from sutler.store.connection import Pool
 from sutler.store.fences import RIGHTS
 from sutler.store.identity import Identity
 from sutler.store.postgres import PostgresDatabase, open_postgres
-from sutler.store.records import Approval, AuditEntry, Receipt, RegistryRow, Version
+from sutler.store.records import Approval, AuditEntry, RegistryRow, Version
 from sutler.store.sql import Store
 
 TABLES = (*RIGHTS, "tokens", "usage", "members", "teams")
@@ -90,7 +90,7 @@ def store_call(member: Member, rng: random.Random) -> object:
         lambda: store.blob(number),
         lambda: store.add_version(_version(member, rng)),
         lambda: store.versions(f"{word}/{rng.randrange(9)}.py"),
-        lambda: store.put_receipt(Receipt(pack=number, at="1", body=word), word.encode()),
+        lambda: store.put_receipt((number, "1", word, word.encode())),
         lambda: store.receipts(20),
         lambda: store.sent(number),
         lambda: store.update_registry((RegistryRow(RelPath(word), 1, word, 1, word),)),

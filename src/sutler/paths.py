@@ -140,7 +140,7 @@ def quote(path: str) -> str:
 
 def wire_path(path: str) -> str:
     """The path as JSON carries it: itself, or quoted when its bytes are not UTF-8, or when it could
-    be taken for a quoted one. `unquote` turns it back."""
+    be taken for a quoted one. `rel_of` turns it back."""
     looks_quoted = len(path) > 1 and path[0] == path[-1] == '"'
     if looks_quoted or (not path.isascii() and re.search(_SURROGATE, path)):
         return quote(path)
@@ -162,6 +162,12 @@ def unquote(shown: str) -> str:
     if len(shown) >= 2 and shown[0] == shown[-1] == '"':
         return re.sub(_ESCAPE, _unescape, shown[1:-1])
     return shown
+
+
+def rel_of(wire: str) -> RelPath:
+    """A document's path as the file system has it: the inverse of `wire_path`."""
+    plain = unquote(wire)
+    return RelPath(plain if wire_path(plain) == wire else wire)
 
 
 def counted(count: int, noun: str, more: str = "") -> str:

@@ -19,7 +19,6 @@ from sutler.store.records import (
     Approval,
     Caller,
     Limits,
-    Receipt,
     RegistryRow,
     Spent,
     Version,
@@ -86,21 +85,21 @@ def test_facts_are_found_by_digest_kind_and_tool(store: Store) -> None:
 def test_receipts_come_newest_first(store: Store) -> None:
     """A receipt is stored once and listed by time."""
     old, new = (
-        Receipt(pack=name, at=at, body="{}")
-        for name, at in (("p1", "2026-01-01"), ("p2", "2026-01-02"))
+        (name, at, f'"{name}"', b"") for name, at in (("p1", "2026-01-01"), ("p2", "2026-01-02"))
     )
     for receipt in (old, new, old):
         store.put_receipt(receipt)
-    assert store.receipts() == (new, old)
-    assert store.receipts(1) == (new,)
-    assert store.receipts(start="p1") == (old,)
+    first, second = ("p2", '"p2"'), ("p1", '"p1"')
+    assert store.receipts() == [first, second]
+    assert store.receipts(1) == [first]
+    assert store.receipts(start="p1") == [second]
 
 
 def test_what_a_pack_held_is_kept_once(store: Store) -> None:
     """A pack that leaves again brings a receipt, and its list of files is there already."""
     for at in ("2026-01-01", "2026-01-02"):
-        store.put_receipt(Receipt(pack="p", at=at, body="{}"), b"files")
-    assert [one.at for one in store.receipts()] == ["2026-01-02", "2026-01-01"]
+        store.put_receipt(("p", at, at, b"files"))
+    assert store.receipts() == [("p", "2026-01-02"), ("p", "2026-01-01")]
     assert (store.sent("p"), store.sent("q")) == (b"files", b"")
 
 
@@ -199,13 +198,13 @@ def test_projects_do_not_meet(open_store: OpenStore) -> None:
     one.add_approval(approval("x"))
     one.append(entry("c", bytes=1))
     one.update_registry([RegistryRow(RelPath("a"), 1, "d", 1, "v")])
-    one.put_receipt(Receipt(pack="p", at="t", body="{}"))
+    one.put_receipt(("p", "t", "{}", b""))
     seen = (two.blob("d"), two.fact("d", "k", "1"), two.approval("x"))
     assert seen == (None, None, None)
     assert (two.versions("a"), two.registry(), two.receipts(), two.audit(), two.tally()) == (
         (),
         (),
-        (),
+        [],
         (),
         (),
     )

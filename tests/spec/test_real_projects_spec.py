@@ -14,9 +14,10 @@ from msgspec import UNSET, Struct
 
 from sutler.formats.document import CleanText
 from sutler.paths import RelPath
+from sutler.scan.classify import classified
 from sutler.scan.snapshot import FileEntry, Snapshot
 from sutler.survey.needs import survey_needs
-from sutler.survey.packs import Material, build_summary, classified
+from sutler.survey.packs import Material, build_summary
 from sutler.survey.wire import Manifest
 
 CORPORA = os.environ.get("SUTLER_CORPORA", "")

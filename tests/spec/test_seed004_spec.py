@@ -15,7 +15,7 @@ import sutler
 from sutler.formats.document import CleanText
 from sutler.pack.serial import deserialize, serialize
 from sutler.paths import RelPath, normalize_path
-from sutler.scan.classify import facts_of
+from sutler.scan.classify import classified, facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Rule, Snapshot
 from sutler.scan.structured import MAX_YAML_CHARS
 from sutler.survey.keys import KeyLimits, key_files
@@ -25,7 +25,6 @@ from sutler.survey.packs import (
     Material,
     build_full,
     build_summary,
-    classified,
     select_pack,
     truncate,
 )

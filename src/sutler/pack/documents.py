@@ -20,8 +20,8 @@ from sutler.pack.load import Loader
 from sutler.pack.report import Shown, shown_text
 from sutler.pack.scope import Scope
 from sutler.pack.sources import own_sources, read_sources, workspace_packages
-from sutler.paths import RelPath, unquote, wire_path
-from sutler.scan.classify import Classified, extractable, facts_of
+from sutler.paths import RelPath, rel_of
+from sutler.scan.classify import Classified, classified, extractable, facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, Rule, Snapshot
 from sutler.secrets.cleaner import as_it_is
 from sutler.survey import graph, packs
@@ -135,7 +135,7 @@ def _measured(
 ) -> dict[str, int] | None:
     """The bytes that each file would show in a full pack. None where there are more files than such
     a pack may have: then nothing need be read."""
-    entries = [entry for entry, facts in packs.classified(snapshot) if extractable(facts)]
+    entries = [entry for entry, facts in classified(snapshot) if extractable(facts)]
     if len(entries) > constraints.max_files or constraints.prefer_summary:
         return None
     sizes: dict[str, int] = {}
@@ -204,12 +204,6 @@ def make_summary(project: Scope, constraints: PackConstraints) -> Made:
     )
 
 
-def rel_of(path: str) -> RelPath:
-    """A document's path as the file system has it: `wire_path` turned back."""
-    plain = unquote(path)
-    return RelPath(plain if wire_path(plain) == path else path)
-
-
 def _made(
     document: FullPack | SummaryPack, shown: list[Shown], material: packs.Material, rule: Rule
 ) -> Made:
@@ -219,7 +213,7 @@ def _made(
     inside = {one.path for one in shown}
     left = [
         Excluded(entry.path, reason if extractable(facts) else "binary", rule)
-        for entry, facts in packs.classified(material.snapshot)
+        for entry, facts in classified(material.snapshot)
         if entry.path not in inside
     ]
     excluded = sorted((*material.snapshot.excluded, *left), key=lambda item: item.path)
@@ -244,7 +238,7 @@ def _gather(
     """Read and clean what a summary needs; with `room`, as many texts besides as may enter a full
     pack."""
     snapshot, order, outlined = chosen(project, capped=room is not None)
-    pairs = packs.classified(snapshot)
+    pairs = classified(snapshot)
     sources = read_sources(project.opened(), own_sources(pairs))
     users = graph.users(sources, workspace_packages(project.opened(), pairs))
     central = graph.weights(users, {entry.path: entry.size for entry, _ in pairs})

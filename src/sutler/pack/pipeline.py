@@ -22,17 +22,17 @@ from collections.abc import Iterator
 
 from sutler.formats.document import Run
 from sutler.pack import parallel
-from sutler.pack.load import Seen
 from sutler.pack.report import Batch
 from sutler.pack.steps import PackRun
+from sutler.scan.classify import classified
 
 
 def make(run: PackRun) -> Iterator[Run]:
     """Yield the pack's text; the report is complete after the last of it."""
     snapshot = run.scan()
-    classified = run.classify(snapshot)
+    pairs = classified(snapshot)
     ranking = run.rank(snapshot)
-    selection = run.choose(classified, ranking)
+    selection = run.choose(pairs, ranking)
     with run.reading(selection, ranking) as batches:
 
         def build(index: int) -> Batch:
@@ -42,10 +42,7 @@ def make(run: PackRun) -> Iterator[Run]:
             return run.render(fitted)
 
         workers = run.workers()
-        looks = run.looks()
-        run.learn(
-            parallel.ordered(lambda index: run.look(looks[index]), len(looks), workers, list[Seen])
-        )
+        run.learn(batches, workers)
         run.begin()
         built = parallel.ordered(build, len(batches), workers, Batch)
         yield from run.seal(built)

@@ -16,12 +16,12 @@ from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.pack.report import WHOLE, Report, capped
 from sutler.paths import quote
 from sutler.store import home
-from sutler.store.state import MOST, Row, leave
+from sutler.store.state import MOST, ReceiptRow, leave
 from sutler.system import fs
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
-    from sutler.store.records import Receipt as StoredReceipt
+    from sutler.formats.transparency import ContextPackInfo
     from sutler.store.sql import Store
 
 _GROUPS = {
@@ -94,6 +94,10 @@ def pack_info(report: Report) -> Info:
         content_bytes=report.content_bytes,
         truncated_files=sum(1 for one in report.shown if one.level not in WHOLE),
     )
+    return _fields(info)
+
+
+def _fields(info: ContextPackInfo) -> Info:
     fields: Info = msgspec.to_builtins(info)
     del fields["schema_version"]  # the receipt has its own
     return fields
@@ -144,10 +148,8 @@ def receipt_of_prompt(
         content_bytes=size,
         truncated_files=0,
     )
-    fields: Info = msgspec.to_builtins(info)
-    del fields["schema_version"]
     return Receipt(
-        context_pack_info=fields,
+        context_pack_info=_fields(info),
         pack_id=digest,
         at=_now(),
         destination=destination,
@@ -159,7 +161,6 @@ def receipt_of_prompt(
         budget="no limit",
         redacted=True,
         findings={},
-        hidden={},
         files=tuple(Sent(quote(path), "full", found) for path, found in sorted(files.items())),
     )
 
@@ -179,17 +180,7 @@ def _seal(receipt: Receipt, key: bytes) -> str:
     return hmac.new(key, b"sutler receipt 1\0" + bare, "sha256").hexdigest()
 
 
-def record_in(store: Store, key: bytes, receipt: Receipt) -> Receipt:
-    """Seal a receipt and put it into the project's store, which is open already."""
-    from sutler.store.records import Receipt as StoredReceipt
-
-    done = sealed(receipt, key)
-    pack, at, body, files = _row(done)
-    store.put_receipt(StoredReceipt(pack=pack, at=at, body=body), files)
-    return done
-
-
-def _row(done: Receipt) -> Row:
+def _row(done: Receipt) -> ReceiptRow:
     """The receipt as the store has it. A pack's id covers its manifest: the same id, the same
     files."""
     bare, files = done, b""
@@ -208,17 +199,17 @@ def receipts(
     `files` says whether to read what each of them held."""
     store, _, _ = home.open_store(root, environ)
     try:
-        found = [_decoded(row) for row in store.receipts(limit, start)]
+        found = [_decoded(*row) for row in store.receipts(limit, start)]
         return [_filled(one, store) for one in found] if files else found
     finally:
         store.close()
 
 
-def _decoded(row: StoredReceipt) -> Receipt:
+def _decoded(pack: str, body: str) -> Receipt:
     try:
-        return msgspec.json.decode(row.body, type=Receipt)
+        return msgspec.json.decode(body, type=Receipt)
     except msgspec.MsgspecError as error:
-        raise _damaged(row.pack, error) from None
+        raise _damaged(pack, error) from None
 
 
 def _filled(receipt: Receipt, store: Store) -> Receipt:
@@ -261,6 +252,17 @@ def verify(receipt: Receipt, environ: Mapping[str, str]) -> None:
         )
 
 
+def proved(pack_id: str, root: str, environ: Mapping[str, str]) -> Receipt | None:
+    """The receipt of this very pack, if this installation sealed one; a ledger that cannot be read
+    knows nothing."""
+    try:
+        receipt = find(root, environ, pack_id)
+        verify(receipt, environ)
+    except (SutlerError, OSError):
+        return None
+    return receipt
+
+
 def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
     """Paths at which a pack (display path -> digest) and its receipt disagree."""
     sent = {one.path: one.sha256 for one in receipt.files}
@@ -289,8 +291,10 @@ def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[R
 
 def recorded_in(store: Store, key: bytes, receipt: Receipt) -> tuple[Receipt, str]:
     """As `recorded`, where the project's store is open already."""
+    done = sealed(receipt, key)
     try:
-        return record_in(store, key, receipt), ""
+        store.put_receipt(_row(done))
+        return done, ""
     except (SutlerError, OSError) as error:
         return receipt, _trouble("was not stored", error)
 

@@ -26,11 +26,11 @@ from sutler.formats.document import CleanText
 from sutler.pack.cache import PackCache, cache_for, kept_for_tree
 from sutler.pack.tree_secrets import TreeSecrets
 from sutler.paths import RelPath
-from sutler.scan.classify import facts_of
+from sutler.scan.classify import Classified, classified
 from sutler.scan.judge import rules_for
 from sutler.scan.place import Place, locate, project_config
 from sutler.scan.root import TEMPORARY, Root
-from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules, Snapshot
+from sutler.scan.snapshot import Excluded, FileEntry, Rule, ScanRules, Snapshot
 from sutler.scan.walk import scan
 from sutler.secrets.cleaner import (
     PER_FILE,
@@ -56,9 +56,6 @@ Tell = Callable[[str, int, int], None]
 
 Readable = Callable[[Iterable[FileEntry]], Iterable[FileEntry]]
 """Those of some files that a caller may read, in their order."""
-
-Classified = Sequence[tuple[FileEntry, FileFacts]]
-"""Every file of a snapshot with what its name says about it."""
 
 WITHHELD = Rule("policy", "kept back from this caller")
 GOAL_LIMIT: tuple[tuple[int, Unit], tuple[int, Unit]] = ((60_000, "chars"), (16_000, "tokens"))
@@ -148,11 +145,8 @@ class Scope:
 
     def _copy(self, settings: Settings) -> Self:
         copy = type(self).__new__(type(self))
-        copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
-        copy.unticked, copy.tell = self.unticked, self.tell
-        copy._private, copy._readable = self._private, self._readable
-        copy._numbering = self._numbering
-        copy._opened = self._opened
+        copy.__dict__.update(self.__dict__)
+        copy.settings = settings
         copy._secrets = self._secrets if settings is self.settings else []
         return copy
 
@@ -274,21 +268,21 @@ class Scope:
         clean = self.clean() if numbering is None else numbered(self.plain_clean(), numbering)
         return changes_of(self.opened(), snapshot, asked, clean)
 
-    def standing(self, classified: Classified) -> Standing:
+    def standing(self, pairs: Sequence[Classified]) -> Standing:
         """Which files matter most, by what uses them: the order of a limited pack without a
         task."""
-        root, paths = self.opened(), [entry.path for entry, _ in classified]
+        root, paths = self.opened(), [entry.path for entry, _ in pairs]
 
         def make() -> _Numbered:
             from sutler.pack.sources import standing_of  # a start-up that a cached order spares
 
             number = {str(path): at for at, path in enumerate(paths)}
-            keys, users = standing_of(root, classified)
+            keys, users = standing_of(root, pairs)
             return _Numbered(
                 [number[path] for path in keys], {number[path]: n for path, n in users.items()}
             )
 
-        kept = kept_for_tree("standing", root, classified, make, _Numbered, os.environ)
+        kept = kept_for_tree("standing", root, pairs, make, _Numbered, os.environ)
         return Standing(
             frozenset([paths[at] for at in kept.keys]),
             {paths[at]: n for at, n in kept.users.items()},
@@ -296,24 +290,21 @@ class Scope:
 
     def select(self, snapshot: Snapshot, request: Request) -> Selection:
         """Classify and choose, without a task."""
-        return self.choose(self.classify(snapshot), request)
-
-    def classify(self, snapshot: Snapshot) -> Classified:
-        return [(entry, facts_of(entry.path)) for entry in snapshot.entries]
+        return self.choose(classified(snapshot), request)
 
     def choose(
         self,
-        classified: Classified,
+        pairs: Sequence[Classified],
         request: Request,
         ranking: Ranking | None = None,
         changed: Changes | None = None,
         standing: Standing | None = None,
     ) -> Selection:
         """The files that enter, in the order of their claim; what this run writes stays out."""
-        ours = [entry for entry, _ in classified if self.ours(entry.path)]
+        ours = [entry for entry, _ in pairs if self.ours(entry.path)]
         if ours:
             paths = {entry.path for entry in ours}  # many, if our own cache lies in the project
-            classified = [pair for pair in classified if pair[0].path not in paths]
+            pairs = [pair for pair in pairs if pair[0].path not in paths]
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:2])) for one in ranking.ranked}
@@ -324,7 +315,7 @@ class Scope:
                 scores |= {path: (scores.get(path, (0.0,))[0], since) for path in changed.lines}
             else:
                 pins = {str(path): since for path in changed.paths}
-        selection = choose(classified, request, scores, pins, standing)
+        selection = choose(pairs, request, scores, pins, standing)
         if changed and changed.texts:
             texts = tuple(material.choice for material in changed.texts)
             selection = replace(selection, choices=texts + selection.choices)

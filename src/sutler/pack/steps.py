@@ -5,11 +5,11 @@ in this process."""
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -24,8 +24,9 @@ from sutler.pack import parallel, report
 from sutler.pack.cache import NO_CACHE, cache_for
 from sutler.pack.left_out import LeftOut, below_drawing, left_out, lines_of
 from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
-from sutler.pack.scope import Classified, Scope
+from sutler.pack.scope import Scope
 from sutler.pack.tree_secrets import shared_values, without_secret_names
+from sutler.scan.classify import Classified
 from sutler.scan.snapshot import Excluded, Snapshot
 from sutler.secrets.cleaner import PER_FILE, Clean, Numbering, Redactor, as_it_is, numbered, told
 from sutler.tokens import counter as vocabulary
@@ -62,7 +63,6 @@ class PackRun:
         self._ask = ask
         self._clean: Clean = as_it_is
         self._numbering = Numbering()
-        self._looked_at: Sequence[Choice] = ()
         self._shared: SharedValues | None = None  # hidden in every text of the pack
         self._changes: Changes | None = None
         self._limited = request.budget.limit is not None
@@ -88,9 +88,6 @@ class PackRun:
         self._snapshot = self._tree = found
         return found
 
-    def classify(self, snapshot: Snapshot) -> Classified:
-        return self.project.classify(snapshot)
-
     def rank(self, snapshot: Snapshot) -> Ranking | None:
         """The files by their worth for the goal, or for what changed in git."""
         request = self.request
@@ -111,13 +108,13 @@ class PackRun:
         self._changes = with_users(changes, ranking.reader, snapshot)
         return ranking
 
-    def choose(self, classified: Classified, ranking: Ranking | None) -> Selection:
+    def choose(self, pairs: Sequence[Classified], ranking: Ranking | None) -> Selection:
         standing = None
         whole = sum(entry.size for entry in self._snapshot.entries)
         # Only where not all of it enters: reading the uses of every file takes time.
         if self._limited and ranking is None and whole > (self.request.budget.room or 0):
-            standing = self.project.standing(classified)
-        return self.project.choose(classified, self.request, ranking, self._changes, standing)
+            standing = self.project.standing(pairs)
+        return self.project.choose(pairs, self.request, ranking, self._changes, standing)
 
     @contextmanager
     def reading(self, selection: Selection, ranking: Ranking | None) -> Iterator[list[range]]:
@@ -158,37 +155,13 @@ class PackRun:
             self._clean.ready()
         return workers
 
-    def looks(self) -> list[range]:
-        """The batches to look through for secrets before anything is built: all files without a
-        limit; a limited pack relies on a look through a part of the tree."""
-        if self._clean is as_it_is:
-            return []
-        self._looked_at = () if self._limited else self._order
-        return batches_of(self._looked_at)
-
-    def look(self, batch: range) -> list[Seen]:
-        """Look for the secrets of a batch."""
-        seen = [self._loader.look(self._looked_at[number]) for number in batch]
-        self._loader.problems.clear()  # met again when the file is loaded
-        return seen
-
-    def learn(self, seen: Iterable[list[Seen]]) -> None:
-        """Collect the secrets of the project; without a limit each gets its number now, in
-        order."""
-        files = zip(self._looked_at, itertools.chain.from_iterable(seen), strict=True)
-        secrets: list[tuple[str, str]] = []
-        for choice, file in files:
-            self.cache.learn(choice.entry.path, file.record)
-            secrets += file.secrets
-            self._numbering.learn(file.markers)
+    def learn(self, batches: Sequence[range], workers: int) -> None:
+        """Collect the secrets of the project, before anything is built. Without a limit all files
+        are looked through, and each secret gets its number now, in order; a limited pack relies on
+        a look through a part of the tree."""
         if self._clean is as_it_is:
             return
-        if self._limited:
-            values = self._tree_values
-        else:
-            paths = {choice.entry.path for choice in self._looked_at}
-            secrets += self.project.secrets.outside(paths, self._whole_tree(), self.cache)
-            values = shared_values(secrets)
+        values = self._tree_values if self._limited else self._values_of_all(batches, workers)
         if values is not None:
             self._loader.values = self._shared = values.ready()
             self._snapshot, self.selection, out = without_secret_names(
@@ -196,6 +169,22 @@ class PackRun:
             )
             self._loader.withheld = self._account.withheld = out
             self.cache.forget(out)
+
+    def _values_of_all(self, batches: Sequence[range], workers: int) -> SharedValues | None:
+        def look(index: int) -> list[Seen]:
+            seen = [self._loader.look(self._order[number]) for number in batches[index]]
+            self._loader.problems.clear()  # met again when the file is loaded
+            return seen
+
+        looked = parallel.ordered(look, len(batches), workers, list[Seen])
+        secrets: list[tuple[str, str]] = []
+        for choice, file in zip(self._order, chain.from_iterable(looked), strict=True):
+            self.cache.learn(choice.entry.path, file.record)
+            secrets += file.secrets
+            self._numbering.learn(file.markers)
+        paths = {choice.entry.path for choice in self._order}
+        secrets += self.project.secrets.outside(paths, self._whole_tree(), self.cache)
+        return shared_values(secrets)
 
     @cached_property
     def _tree_values(self) -> SharedValues | None:

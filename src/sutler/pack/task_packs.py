@@ -11,18 +11,17 @@ import msgspec
 from sutler.budget.selection import Choice
 from sutler.errors import RefusedError, UsageError
 from sutler.formats.document import CleanText
-from sutler.pack.documents import Made, chosen, linked_of, outlined_text, rel_of
+from sutler.pack.documents import Made, chosen, linked_of, outlined_text
 from sutler.pack.load import Loader
 from sutler.pack.report import shown_text
 from sutler.pack.scope import Scope
 from sutler.pack.sources import own_sources, read_sources, workspace_packages
-from sutler.paths import RelPath, normalize_path, parse_relpath
-from sutler.scan.classify import facts_of
+from sutler.paths import RelPath, normalize_path, parse_relpath, rel_of
+from sutler.scan.classify import classified, facts_of
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
 from sutler.scan.walk import explain
 from sutler.secrets.cleaner import Clean
-from sutler.survey.packs import classified
 from sutler.tasks.contract import owned
 from sutler.tasks.packer import TOP_ISSUES, Assembled, Source, assemble
 from sutler.tasks.spec import read_task

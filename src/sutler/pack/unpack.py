@@ -12,8 +12,7 @@ from msgspec import Struct
 from sutler.errors import RefusedError, UsageError
 from sutler.formats.document import PROCESSED, Pack, Section
 from sutler.pack.diff import AnyPack, pack_digests, shown_texts
-from sutler.pack.documents import rel_of
-from sutler.paths import RelPath, basename, parse_relpath, quote
+from sutler.paths import RelPath, basename, parse_relpath, quote, rel_of
 from sutler.scan.text import encode
 from sutler.survey.wire import FullPack, SummaryPack
 from sutler.system import fs

@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-from sutler.errors import RefusedError, SutlerError
+from sutler.errors import RefusedError
 from sutler.formats.document import Pack
 from sutler.pack import receipts
 from sutler.pack.delivery import document_id
 from sutler.pack.diff import AnyPack, pack_digests, read_pack, verify, whole_texts
-from sutler.pack.documents import rel_of
 from sutler.pack.project import Project
-from sutler.paths import parse_relpath
+from sutler.paths import parse_relpath, rel_of
 from sutler.scan.snapshot import Problem
 from sutler.scan.text import decode
 from sutler.secrets.markers import shows
@@ -50,9 +49,9 @@ def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackC
                 altered.append(path)
     moved = verify(pack, current)
     pack_id = pack_id_of(data, pack)
-    return PackCheck(
-        pack_id, len(recorded), moved, tuple(altered), _receipt(pack_id, project, environ)
-    )
+    receipt = receipts.proved(pack_id, project.place.root, environ)
+    left = f"{receipt.at} -> {receipt.destination}" if receipt else ""
+    return PackCheck(pack_id, len(recorded), moved, tuple(altered), left)
 
 
 def pack_id_of(data: bytes, pack: AnyPack) -> str:
@@ -62,14 +61,3 @@ def pack_id_of(data: bytes, pack: AnyPack) -> str:
         return document_id(pack)
     found = re.findall(rb'"digest"\s*:\s*"([0-9a-f]{64})"', data[-4_096:])
     return str(found[-1].decode()) if found else ""
-
-
-def _receipt(pack_id: str, project: Project, environ: Mapping[str, str]) -> str:
-    """When and where to this pack left, if the ledger knows; a ledger that cannot be read knows
-    nothing."""
-    try:
-        found = receipts.find(project.place.root, environ, pack_id)
-        receipts.verify(found, environ)
-    except (SutlerError, OSError):
-        return ""
-    return f"{found.at} -> {found.destination}"

@@ -15,7 +15,16 @@ from msgspec import Struct
 
 from sutler.languages import MANIFESTS, Language, entry_names, language_of_name
 from sutler.scan import key_names as names
-from sutler.scan.snapshot import FileCategory, FileEntry, FileFacts, FileType, Importance, Role, Tag
+from sutler.scan.snapshot import (
+    FileCategory,
+    FileEntry,
+    FileFacts,
+    FileType,
+    Importance,
+    Role,
+    Snapshot,
+    Tag,
+)
 
 # Compiled on first use: most projects meet only some of these.
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
@@ -337,3 +346,8 @@ def extractable(facts: FileFacts) -> bool:
 
 
 Classified = tuple[FileEntry, FileFacts]
+"""A file with what its name says of it."""
+
+
+def classified(snapshot: Snapshot) -> list[Classified]:
+    return [(entry, facts_of(entry.path)) for entry in snapshot.entries]

@@ -76,7 +76,7 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes
     store = connect(root, directory, project, environ)
     try:
         _require_here(store)
-        state.take_in(directory, lambda row: _put(store, row))
+        state.take_in(directory, store.put_receipt)
     except BaseException:
         store.close()
         raise
@@ -92,13 +92,6 @@ def _require_here(store: Store) -> None:
             rule="a ledger is continued in one place",
             next_step="set SUTLER_STORE to that store, or 'sutler store move' it back",
         )
-
-
-def _put(store: Store, row: state.Row) -> None:
-    from sutler.store.records import Receipt
-
-    pack, at, body, files = row
-    store.put_receipt(Receipt(pack=pack, at=at, body=body), files)
 
 
 def connect(root: str, directory: str, project: str, environ: Mapping[str, str]) -> Store:

@@ -320,14 +320,6 @@ class AuditRow(Struct, frozen=True, gc=False):
     body: str
 
 
-class Receipt(Struct, frozen=True, kw_only=True):
-    """Receipt of a sent pack: its id, the time, and the transparency record as JSON."""
-
-    pack: str
-    at: str
-    body: str
-
-
 def canonical(value: object) -> str:
     """Encode a value as canonical JSON: sorted keys, ASCII, one line. Hashes are over this text."""
     # msgspec is faster, and equal to `json` for the texts and integers of our structs if all is

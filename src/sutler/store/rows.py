@@ -13,6 +13,7 @@ from sutler.errors import DeniedError
 from sutler.paths import RelPath, quote, unquote
 from sutler.store import records
 from sutler.store.base import Database, Query, Row
+from sutler.store.state import ReceiptRow
 
 AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
 VERSION = (
@@ -216,14 +217,15 @@ def update_registry(
         )
 
 
-def put_receipt(query: Query, project: str, receipt: records.Receipt, files: bytes) -> None:
+def put_receipt(query: Query, project: str, receipt: ReceiptRow) -> None:
     """Store a receipt, and the list of the pack's files if it is not there yet."""
-    earlier = query("SELECT 1 FROM sent WHERE project = ? AND pack = ?", (project, receipt.pack))
+    pack, at, body, files = receipt
+    earlier = query("SELECT 1 FROM sent WHERE project = ? AND pack = ?", (project, pack))
     if files and not earlier:
-        query("INSERT INTO sent VALUES (?, ?, ?)", (project, receipt.pack, files))
+        query("INSERT INTO sent VALUES (?, ?, ?)", (project, pack, files))
     query(
         "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (project, receipt.pack, receipt.at, receipt.body),
+        (project, pack, at, body),
     )
 
 

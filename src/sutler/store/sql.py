@@ -36,6 +36,7 @@ from sutler.store.rows import (
     update_registry,
     version_of,
 )
+from sutler.store.state import ReceiptRow
 
 if TYPE_CHECKING:
     from sutler.store.group_commit import GroupCommit
@@ -117,21 +118,19 @@ class Store:
 
     # packs that left
 
-    def put_receipt(self, receipt: records.Receipt, files: bytes = b"") -> None:
+    def put_receipt(self, receipt: ReceiptRow) -> None:
         """Store a receipt, and the list of the pack's files unless an earlier receipt of the same
         pack stored it."""
-        self.database.transact(
-            lambda query: put_receipt(query, self.project, receipt, files), write=True
-        )
+        self.database.transact(lambda query: put_receipt(query, self.project, receipt), write=True)
 
-    def receipts(self, limit: int = 100, start: str = "") -> tuple[records.Receipt, ...]:
-        """Return receipts of packs whose id begins with `start`, newest first."""
+    def receipts(self, limit: int = 100, start: str = "") -> list[tuple[str, str]]:
+        """Return ids and receipts of packs whose id begins with `start`, newest first."""
         rows = self._read(
-            "SELECT pack, at, body FROM receipts WHERE project = ? AND substr(pack, 1, ?) = ? "
+            "SELECT pack, body FROM receipts WHERE project = ? AND substr(pack, 1, ?) = ? "
             "ORDER BY at DESC, pack LIMIT ?",
             (self.project, len(start), start, limit),
         )
-        return tuple(records.Receipt(pack=pack, at=at, body=body) for pack, at, body in rows)
+        return [(pack, body) for pack, body in rows]
 
     def sent(self, pack: str) -> bytes:
         rows = self._read(

@@ -153,11 +153,11 @@ UNFINISHED = 3600.0
 """Seconds after which an unfinished receipt counts as abandoned."""
 _PART, _DAMAGED = ".part", ".damaged"
 
-Row = tuple[str, str, str, bytes]
+ReceiptRow = tuple[str, str, str, bytes]
 """The pack's id, the time it was sent, the receipt, and the list of its files."""
 
 
-def leave(directory: str, row: Row) -> int:
+def leave(directory: str, row: ReceiptRow) -> int:
     """Write a receipt to a project's private directory and sync it. Return how many are waiting."""
     folder = os.path.join(directory, FOLDER)
     with suppress(FileExistsError):
@@ -173,14 +173,14 @@ def leave(directory: str, row: Row) -> int:
     return len(_waiting(folder))
 
 
-def take_in(directory: str, put: Callable[[Row], None]) -> None:
+def take_in(directory: str, put: Callable[[ReceiptRow], None]) -> None:
     """Move waiting receipts into the store. Two processes may do so at once, because the store
     ignores a duplicate. A damaged receipt is renamed."""
     folder = os.path.join(directory, FOLDER)
     for path in _waiting(folder):
         try:
             with os.fdopen(fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC), "rb") as file:
-                row = msgpack.decode(file.read(), type=Row)
+                row = msgpack.decode(file.read(), type=ReceiptRow)
         except FileNotFoundError:  # another process was faster
             continue
         except (OSError, MsgspecError):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sutler.formats.document import CleanText
 from sutler.paths import basename, normalize_path, wire_path
-from sutler.scan.classify import Classified, extractable, facts_of
+from sutler.scan.classify import Classified, classified, extractable, facts_of
 from sutler.scan.snapshot import Problem, Snapshot
 from sutler.survey import wire
 from sutler.survey.code import CodeFacts, code_facts
@@ -58,10 +58,6 @@ def named_files(surveyed: Surveyed) -> Named:
     kind = surveyed.manifest.project_type
     manifests = sorted(surveyed.found, key=lambda found: found.ecosystem not in kind)
     return Named(surveyed.manifest.entry_points, tuple(found.path for found in manifests))
-
-
-def classified(snapshot: Snapshot) -> list[Classified]:
-    return [(entry, facts_of(entry.path)) for entry in snapshot.entries]
 
 
 def select_pack(

@@ -177,7 +177,7 @@ def apply_text(
 def _seen(name: str) -> dict[str, Shown]:
     """What a pack shows: the digest of each file, and the text of those it shows whole."""
     from sutler.pack.diff import pack_digests, read_pack, whole_texts
-    from sutler.pack.documents import rel_of
+    from sutler.paths import rel_of
 
     pack = read_pack(read_bytes(name))
     texts = whole_texts(pack)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from sutler.config import resolve
-from sutler.errors import SutlerError
 from sutler.formats import recognized
 from sutler.formats.document import Pack, Section
 from sutler.languages.outline import outline_of
@@ -226,7 +225,7 @@ def view_of_pack(
     clean = cleaner(resolve([]), len(data), environ, packed=True)
     rows = _rows(pack, data, Watch(clean))
     pack_id = pack_id_of(data, pack)
-    receipt = _receipt_for(pack_id, project, environ)
+    receipt = receipts.proved(pack_id, project.place.root, environ)
     totals = _file_totals(pack, data, rows)
     left, unnamed = stage.left_of(pack)
     note = (
@@ -321,17 +320,6 @@ def _limit_from(receipt: Receipt | None, totals: Sequence[tuple[str, int]], pack
     if match:
         return Limit(int(match[1]), match[3], int(match[2]))
     return Limit(totals[0][1], totals[0][0])
-
-
-def _receipt_for(pack_id: str, project: Project, environ: Mapping[str, str]) -> Receipt | None:
-    """The receipt of this very pack, if this installation sealed one; a ledger that cannot be read
-    knows nothing."""
-    try:
-        receipt = receipts.find(project.place.root, environ, pack_id)
-        receipts.verify(receipt, environ)
-    except (SutlerError, OSError):
-        return None
-    return receipt
 
 
 def _against(data: bytes, after: AnyPack, rows: Sequence[FileRow]) -> Against:

@@ -14,7 +14,8 @@ from sutler.formats.assembly import labels
 from sutler.formats.document import Format, Pack
 from sutler.pack.diff import AnyPack, diff_packs, level_of
 from sutler.pack.page import view
-from sutler.paths import RelPath, Span, quote, unquote, wire_path
+from sutler.pack.report import WHOLE
+from sutler.paths import RelPath, Span, quote, rel_of, unquote
 from sutler.scan.classify import facts_of
 from sutler.secrets.hidden import visible
 from sutler.secrets.markers import MARKER
@@ -22,7 +23,6 @@ from sutler.survey.wire import FileContent, FullPack, KeyFile, PackChange, Summa
 from sutler.tasks.wire import ContextPack
 from sutler.tokens.counter import Counter, count_bytes
 
-WHOLE = ("full", "summary")
 EXCERPT_LINES = 30
 LINE = 180
 OUTLINE_LINES = 60
@@ -214,8 +214,7 @@ def _full_parts(pack: FullPack) -> Iterator[Part]:
 
 
 def _part(path: str, level: str, text: str, reason: str, digest: str = "") -> Part:
-    name = unquote(path)
-    rel = RelPath(name if wire_path(name) == path else path)
+    rel = rel_of(path)
     return Part(rel, level, text, text, reason, digest, facts_of(rel).language)
 
 
