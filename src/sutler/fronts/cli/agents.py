@@ -12,7 +12,7 @@ import msgspec
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, caller
-from sutler.fronts.cli.options import flag, integer, repeated, value
+from sutler.fronts.cli.options import add_action, flag, integer, one_of, repeated, value
 from sutler.store.records import PROFILES, Approval
 
 HOST, PORT = "127.0.0.1", 8377
@@ -20,11 +20,10 @@ CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex", "zed", 
 
 
 def configure_mcp(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=("install", "skill"),
-        help="install: add the server to a client's configuration; skill: print the skill file",
+    add_action(
+        parser,
+        ("install", "skill"),
+        "install: add the server to a client's configuration; skill: print the skill file",
     )
     value(parser, "--root", "DIR", "folder of the project (default: the current folder)", ".")
     value(
@@ -34,12 +33,7 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
         "names of the tools to serve, comma-separated, or 'all' (see 'sutler schema tools'); "
         "default: list twelve, answer all",
     )
-    parser.add_argument(
-        "--profile",
-        choices=sorted(PROFILES),
-        default="cloud",
-        help="limits on the size of an answer",
-    )
+    one_of(parser, "--profile", sorted(PROFILES), "limits on the size of an answer", "cloud")
     integer(parser, "--max-tokens", "maximum tokens in one answer (default 25000)", 25_000)
     flag(parser, "--strict-ledger", "sync the ledger to disk for every read, not only for writes")
     repeated(
@@ -52,16 +46,14 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
     http = parser.add_argument_group("over HTTP")
     flag(http, "--http", "serve Streamable HTTP instead of stdio")
     value(http, "--host", "HOST", f"address to bind (default {HOST})")
-    http.add_argument("--port", type=int, help=f"port to bind (default {PORT}; 0: any)")
+    integer(http, "--port", f"port to bind (default {PORT}; 0: any)", metavar="PORT")
     value(http, "--token-file", "FILE", "file with the token (default: in the state folder)", "")
     flag(http, "--no-token", "require no token; only on a loopback address")
     repeated(http, "--allow-host", "NAME", "accept this Host header too (repeatable)")
     repeated(http, "--allow-origin", "URL", "accept requests from this Origin (repeatable)")
     install = parser.add_argument_group("install")
-    install.add_argument("--client", choices=CLIENTS, help="client to configure")
-    install.add_argument(
-        "--name", default="sutler", help="name of the server in the client (default sutler)"
-    )
+    one_of(install, "--client", CLIENTS, "client to configure")
+    value(install, "--name", "NAME", "name of the server in the client (default sutler)", "sutler")
     where = install.add_mutually_exclusive_group()
     flag(where, "--project", "write the project's configuration file, shared by its users")
     flag(where, "--user", "write your own configuration file")
@@ -164,13 +156,7 @@ def _install(args: argparse.Namespace, console: Console, root: str) -> int:
 
 def configure_call(parser: argparse.ArgumentParser) -> None:
     value(parser, "tool", "TOOL", "name of a tool; 'sutler schema tools' lists them")
-    parser.add_argument(
-        "arguments",
-        nargs="?",
-        default="{}",
-        metavar="JSON",
-        help="arguments as a JSON object; '-' is stdin",
-    )
+    value(parser, "arguments", "JSON", "arguments as a JSON object; '-' is stdin", "{}", "?")
     add_profile(parser)
     parser.set_defaults(profile="cloud")
 

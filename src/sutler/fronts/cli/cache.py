@@ -6,6 +6,7 @@ import argparse
 import os
 
 from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.options import add_action
 from sutler.paths import quote
 from sutler.remote import shelf
 from sutler.secrets.cleaner import told
@@ -13,12 +14,11 @@ from sutler.store import home
 
 
 def configure_cache(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=("info", "clear"),
-        default="info",
-        help="info: show size and location (default); clear: delete it",
+    add_action(
+        parser,
+        ("info", "clear"),
+        "info: show size and location (default); clear: delete it",
+        "info",
     )
 
 

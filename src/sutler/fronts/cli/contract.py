@@ -12,7 +12,7 @@ from sutler.config import layer_from_table
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import read_text
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import add_action, flag, value
 from sutler.pack.changes import working_changes
 from sutler.pack.project import Project
 from sutler.paths import counted, normalize_path, quote
@@ -26,19 +26,13 @@ from sutler.tasks.wire import Change, ContractReport
 
 
 def configure_contract(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action", choices=("check",), help="check: compare the change with the contract"
-    )
+    add_action(parser, ("check",), "check: compare the change with the contract", nargs=None)
     value(parser, "task", "TASK", "a task or contract file, YAML or JSON; '-' is stdin")
     change = parser.add_argument_group(
         "change (default: the working tree against git's last commit)"
     )
-    change.add_argument(
-        "--changed", nargs="+", default=[], metavar="FILE", help="files that change"
-    )
-    change.add_argument(
-        "--new", nargs="+", default=[], metavar="FILE", help="files that are created"
-    )
+    value(change, "--changed", "FILE", "files that change", [], "+")
+    value(change, "--new", "FILE", "files that are created", [], "+")
     flag(change, "--stdin", "read names from stdin, as git diff --name-status prints them")
     value(change, "--diff", "FILE", "a unified diff; '-' is stdin")
 

@@ -19,7 +19,7 @@ import msgspec
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.options import flag, integer, value
+from sutler.fronts.cli.options import flag, integer, one_of, value
 from sutler.paths import counted, quote
 from sutler.store.records import PROFILES, Approval, Caller, Listing, Reading
 from sutler.system import fs
@@ -34,11 +34,12 @@ def caller(args: argparse.Namespace) -> Caller:
 
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    one_of(
+        parser,
         "--profile",
-        choices=sorted(PROFILES),
-        default="person",
-        help="limits on the size of an answer (default person)",
+        sorted(PROFILES),
+        "limits on the size of an answer (default person)",
+        "person",
     )
 
 
@@ -89,9 +90,7 @@ def answer(console: Console, body: object, text: str) -> int:
 
 
 def configure_ls(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "globs", nargs="*", metavar="GLOB", help="only files that match one of these"
-    )
+    value(parser, "globs", "GLOB", "only files that match one of these", nargs="*")
     flag(parser, "-l --long", "add size, version, tag and sensitivity")
     add_profile(parser)
 
@@ -120,9 +119,7 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
 
 def configure_read(parser: argparse.ArgumentParser) -> None:
     value(parser, "path", "PATH[:A-B]", "a file of this project, or lines A to B of it")
-    parser.add_argument(
-        "--cursor", default="", help="continue a long answer: 'next' of the previous answer"
-    )
+    value(parser, "--cursor", "CURSOR", "continue a long answer: 'next' of the previous answer", "")
     value(
         parser,
         "--known",
@@ -130,9 +127,7 @@ def configure_read(parser: argparse.ArgumentParser) -> None:
         "version that you already have; if it is current, no text is printed",
         "",
     )
-    parser.add_argument(
-        "--excerpt", type=int, metavar="LINES", help="only beginning and end, at most LINES lines"
-    )
+    integer(parser, "--excerpt", "only beginning and end, at most LINES lines", metavar="LINES")
     add_profile(parser)
 
 
@@ -173,9 +168,7 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
     value(parser, "query", "TEXT", "text to find")
-    parser.add_argument(
-        "globs", nargs="*", metavar="GLOB", help="only in files that match one of these"
-    )
+    value(parser, "globs", "GLOB", "only in files that match one of these", nargs="*")
     flag(parser, "-E --regex", "interpret TEXT as a regular expression (RE2: linear time)")
     flag(parser, "-I --ignore-case", "case-insensitive search")
     add_profile(parser)

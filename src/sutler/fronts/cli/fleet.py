@@ -18,7 +18,7 @@ from sutler.fleet.catalogue import Fleet
 from sutler.fleet.queue import STATES, Queue, open_queue
 from sutler.fleet.units import KINDS, units_of, version_of_work
 from sutler.fronts.cli.console import Console, Progress
-from sutler.fronts.cli.options import integer, value
+from sutler.fronts.cli.options import add_actions, add_store, integer, one_of, value
 from sutler.paths import quote
 from sutler.store.atomic import write_atomic
 
@@ -39,20 +39,15 @@ ACTIONS = {
 
 
 def configure_fleet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        metavar="ACTION",
-        choices=tuple(ACTIONS),
-        help="; ".join(f"{k}: {v}" for k, v in ACTIONS.items()),
-    )
-    parser.add_argument("words", nargs="*", metavar="ARG", help="what the action takes")
+    add_actions(parser, ACTIONS)
     _where(parser)
-    parser.add_argument("--name", default="fleet", help="with init: the fleet's name")
-    parser.add_argument(
+    value(parser, "--name", "NAME", "with init: the fleet's name", "fleet")
+    one_of(
+        parser,
         "--on",
-        choices=("local", "workers", "ray"),
-        default="local",
-        help="with run: processes here, workers started elsewhere, or Ray (default local)",
+        ("local", "workers", "ray"),
+        "with run: processes here, workers started elsewhere, or Ray (default local)",
+        "local",
     )
     value(parser, "--ray", "ADDRESS", "an existing Ray cluster", "")
     integer(parser, "--max-tokens", "with pack: its ceiling", 16_000)
@@ -68,13 +63,7 @@ def configure_worker(parser: argparse.ArgumentParser) -> None:
 
 def _where(parser: argparse.ArgumentParser) -> None:
     value(parser, "--fleet", "DIR", "the fleet's folder", ".sutler-fleet")
-    value(
-        parser,
-        "--store",
-        "URL",
-        "PostgreSQL URL of a shared queue (default: SUTLER_STORE)",
-        os.environ.get("SUTLER_STORE", ""),
-    )
+    add_store(parser, "PostgreSQL URL of a shared queue")
 
 
 def _limits(parser: argparse.ArgumentParser) -> None:
@@ -82,9 +71,7 @@ def _limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=900, metavar="SECONDS", help="limit of one unit"
     )
-    parser.add_argument(
-        "--memory", type=int, default=6144, metavar="MB", help="memory limit of one unit"
-    )
+    integer(parser, "--memory", "memory limit of one unit", 6144, "MB")
 
 
 def _fence(args: argparse.Namespace) -> workers.Fence:

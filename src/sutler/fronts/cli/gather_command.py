@@ -14,7 +14,7 @@ from sutler.fronts.cli import outgoing_prompt
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_target
 from sutler.fronts.cli.goals import add_sending, run_job
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import flag, one_of, value
 from sutler.goals import discovery, gather, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.context_files import ContextFile
@@ -33,25 +33,25 @@ FORMATS = {"md": "markdown", "xml": "xml", "json": "json"}
 
 def configure_gather(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s PROMPT [options] [--then GOAL [--key value ...]]"
-    parser.add_argument(
-        "prompt", nargs="+", metavar="PROMPT", help="the request and its options; '-' is stdin"
-    )
+    value(parser, "prompt", "PROMPT", "the request and its options; '-' is stdin", nargs="+")
     add_target(parser)
     value(parser, "--root", "DIR", "folder of the project; nothing outside it is read", ".")
     add_ceiling(parser)
     flag(parser, "--rank", "propose the first files by ranking")
-    parser.add_argument(
+    one_of(
+        parser,
         "--compat",
-        choices=("context-loader",),
-        help="follow the original's rules for answers, rounds and names",
+        ("context-loader",),
+        "follow the original's rules for answers, rounds and names",
     )
     result = parser.add_argument_group("result")
-    result.add_argument(
+    one_of(
+        result,
         "--format",
-        choices=("assign", *FORMATS),
-        default="assign",
+        ("assign", *FORMATS),
+        "assign: assign lines (default); md, xml, json: a pack of the gathered files",
+        "assign",
         dest="shape",
-        help="assign: assign lines (default); md, xml, json: a pack of the gathered files",
     )
     value(result, "--then", "GOAL", "run GOAL with the gathered files as its context")
     add_sending(parser)
@@ -164,7 +164,7 @@ def _continue(
     follow = replace(
         job,
         goal=args.then,
-        words=tuple(args.rest),
+        words=tuple(args.goal_words),
         chosen=Chosen(files=files),
         ceiling=outgoing_prompt.ceiling_from(args, settings),
         settings=settings,

@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 import sutler.config as config
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import add_tier, flag, one_of, repeated, switch, value
 from sutler.goals import send
-from sutler.setting_table import TIERS
 
 GOAL_NAMES = {"bash": "_sutler_goals", "zsh": "_sutler_goals", "tcsh": "`sutler goals --names`"}
 """Completion of a goal's name: functions of the preamble below."""
@@ -68,16 +67,17 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
         metavar="TOKENS",
         help="add what ranks best for the goal, in at most TOKENS, such as 30k",
     )
-    files.add_argument(
+    repeated(
+        files,
         "--allow",
-        action="append",
-        metavar="GLOB",
-        help="admit files whose name only looks like a credential (repeatable)",
+        "GLOB",
+        "admit files whose name only looks like a credential (repeatable)",
     )
-    files.add_argument(
+    one_of(
+        files,
         "--mode",
-        choices=("strict", "flexible", "ignore"),
-        help="on a problem with a file, strict: stop; flexible: ask; ignore: record it",
+        ("strict", "flexible", "ignore"),
+        "on a problem with a file, strict: stop; flexible: ask; ignore: record it",
     )
     how = parser.add_argument_group("rendering")
     flag(how, "-e --explain", "describe the goal and its parameters")
@@ -92,10 +92,11 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
 
 
 def add_compat(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    parser.add_argument(
+    one_of(
+        parser,
         "--compat",
-        choices=("claw", "none"),
-        help="claw: its discovery, merging and context section, byte for byte "
+        ("claw", "none"),
+        "claw: its discovery, merging and context section, byte for byte "
         "(default: the setting goals_compat)",
     )
 
@@ -106,11 +107,11 @@ def add_ceiling(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("ceiling of each prompt (one of them; default: none)")
     value(group, "--max-tokens", "N", "maximum tokens, exact")
     value(group, "--max-chars", "N", "maximum characters")
-    group.add_argument(
-        "--tier", choices=tuple(TIERS), help="maximum of 120,000, 60,000 or 25,000 characters"
-    )
+    add_tier(group)
     value(group, "--counter", "NAME", "token vocabulary (default o200k_base)")
-    flag(group, "--no-redact", "send secrets as they are; the receipt records it")
+    switch(
+        group, "--no-redact", "redact", "send secrets as they are; the receipt records it", to=False
+    )
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:

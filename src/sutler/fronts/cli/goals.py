@@ -43,7 +43,7 @@ def job_of(args: argparse.Namespace, settings: Settings, console: Console) -> Jo
             goal = paths.pop()
     return Job(
         goal=goal or "",
-        words=tuple(args.rest),
+        words=tuple(args.goal_words),
         paths=tuple(paths),
         depth=args.recurse_depth,
         cwd=os.getcwd(),

@@ -13,7 +13,7 @@ from sutler.errors import RefusedError
 from sutler.formats.tree import DEEPEST
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import flag, one_of, value
 from sutler.fronts.cli.pack import following, open_project
 from sutler.pack.project import Project
 from sutler.pack.report import Shown, by_reason, capped
@@ -100,8 +100,7 @@ def _levels(text: str) -> int:
 
 
 def run_tree(args: argparse.Namespace, console: Console) -> int:
-    if not any((args.max_tokens, args.max_chars, args.max_bytes, args.tier)):
-        args.no_budget = True
+    options.lift_budget(args)
     project, _ = open_project(args)
     packing = project.pack()
     packing.empty_ok = True
@@ -193,12 +192,13 @@ def _rows(files: tuple[Shown, ...], totals: dict[str, int], args: argparse.Names
 
 def configure_why(parser: argparse.ArgumentParser) -> None:
     value(parser, "path", "PATH", "a file or folder of the project")
-    parser.add_argument(
+    one_of(
+        parser,
         "--for",
+        DOORS,
+        "the door to ask: a pack, a goal's files, gather, or an agent's tools (default: pack)",
+        "pack",
         dest="door",
-        choices=DOORS,
-        default="pack",
-        help="the door to ask: a pack, a goal's files, gather, or an agent's tools (default: pack)",
     )
     value(
         parser,

@@ -28,13 +28,11 @@ from sutler.tools import open_store
 
 def configure_log(parser: argparse.ArgumentParser) -> None:
     integer(parser, "-n", "the newest N rows (default 20)", 20)
-    parser.add_argument("--session", default="", help="only rows of this session")
+    value(parser, "--session", "SESSION", "only rows of this session", "")
     flag(parser, "--packs", "list receipts of packs instead of calls")
     value(parser, "--export", "FILE", "write every row as JSON lines ('-': stdout)")
     keep = parser.add_argument_group("rotation and retention")
-    keep.add_argument(
-        "--rotate", type=int, metavar="KEEP", help="archive all but the newest KEEP rows"
-    )
+    integer(keep, "--rotate", "archive all but the newest KEEP rows", metavar="KEEP")
     integer(keep, "--keep-versions", "drop all but the newest N versions of each file")
     flag(keep, "--compact", "free the disk space of dropped rows and versions")
     flag(keep, "--clear-cache", "delete summaries and other cached facts")
@@ -121,12 +119,8 @@ def _export(target: str, door: Door, console: Console) -> int:
 
 
 def configure_verify(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="a pack, or an exported ledger; default: this project's ledger",
-    )
+    what = "a pack, or an exported ledger; default: this project's ledger"
+    value(parser, "file", "FILE", what, nargs="?")
 
 
 def run_verify(args: argparse.Namespace, console: Console) -> int:
@@ -159,12 +153,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_approve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "id",
-        nargs="?",
-        metavar="ID",
-        help="id of the approval; without one, list the pending approvals",
-    )
+    _add_id(parser)
     flag(parser, "--session", "allow further writes to the file's folder in the same session")
     flag(parser, "--list", "list pending approvals and the grants for sessions")
     value(parser, "--revoke", "N", "end a grant by its number in --list, or 'all'")
@@ -212,12 +201,12 @@ def _number(word: str, most: int) -> int:
 
 
 def configure_deny(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "id",
-        nargs="?",
-        metavar="ID",
-        help="id of the approval; without one, list the pending approvals",
-    )
+    _add_id(parser)
+
+
+def _add_id(parser: argparse.ArgumentParser) -> None:
+    what = "id of the approval; without one, list the pending approvals"
+    value(parser, "id", "ID", what, nargs="?")
 
 
 def run_deny(args: argparse.Namespace, console: Console) -> int:

@@ -119,7 +119,7 @@ def _dispatch(words: Sequence[str]) -> int:
         args = parser.read(own)
     except SystemExit as stop:  # --help
         return int(stop.code or 0)
-    args.rest, args.known_options = rest, list(parser._option_string_actions)
+    args.goal_words, args.known_options = rest, list(parser._option_string_actions)
     console = Console(quiet=args.quiet, as_json=args.json, color=args.color)
     _warn_of_variables(console)
     return act(args, console)

@@ -10,7 +10,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 import sutler.config as config
@@ -25,35 +25,11 @@ from sutler.scan.place import project_config
 from sutler.setting_table import TIERS
 from sutler.version import VERSION
 
-_FLAGS = {
-    "include": "include",
-    "exclude": "exclude",
-    "depth": "depth",
-    "max_files": "max_files",
-    "max_tokens": "max_tokens",
-    "max_chars": "max_chars",
-    "max_bytes": "max_bytes",
-    "tier": "tier",
-    "counter": "counter",
-    "type": "type",
-    "provider_limits": "provider_limit",
-    "format": "format",
-    "cut_over": "cut_over",
-    "stop": "stop",
-    "skip_over": "skip_over",
-    "on_decode_error": "on_decode_error",
-    "mode": "mode",
-    "allow": "allow",
-    "transforms": "transforms",
-    "detail": "detail",
-    "rest": "rest_level",
-}
-
-
 Group = argparse._ArgumentGroup
 
 
-# The usual kinds of options, declared in one line each; `names` are separated by spaces.
+# The usual kinds of options, declared in one line each; `names` are separated by spaces. An option
+# that changes a setting has the setting's name as its `dest`.
 
 
 def flag(group: argparse._ActionsContainer, names: str, help: str) -> None:
@@ -61,17 +37,81 @@ def flag(group: argparse._ActionsContainer, names: str, help: str) -> None:
     group.add_argument(*names.split(), action="store_true", help=help)
 
 
+def switch(
+    group: argparse._ActionsContainer, names: str, dest: str, help: str, *, to: bool = True
+) -> None:
+    """An option that turns a setting on, or off."""
+    group.add_argument(*names.split(), action="store_const", const=to, dest=dest, help=help)
+
+
 def value(
-    group: argparse._ActionsContainer, names: str, metavar: str, help: str, default: object = None
+    group: argparse._ActionsContainer,
+    names: str,
+    metavar: str,
+    help: str,
+    default: object = None,
+    nargs: str | None = None,
 ) -> None:
     """An option or operand with a text."""
-    group.add_argument(*names.split(), metavar=metavar, help=help, default=default)
+    group.add_argument(*names.split(), metavar=metavar, help=help, default=default, nargs=nargs)
+
+
+def one_of(
+    group: argparse._ActionsContainer,
+    names: str,
+    choices: Iterable[str],
+    help: str,
+    default: str | None = None,
+    *,
+    dest: str | None = None,
+    metavar: str | None = None,
+) -> None:
+    """An option with one of a few words."""
+    group.add_argument(
+        *names.split(),
+        choices=tuple(choices),
+        help=help,
+        default=default,
+        dest=dest,
+        metavar=metavar,
+    )
+
+
+def add_action(
+    group: argparse._ActionsContainer,
+    choices: Iterable[str],
+    help: str,
+    default: str | None = None,
+    *,
+    nargs: str | None = "?",
+    metavar: str | None = None,
+) -> None:
+    """The operand that says what the command does; optional unless `nargs` is None."""
+    group.add_argument(
+        "action", choices=tuple(choices), help=help, default=default, nargs=nargs, metavar=metavar
+    )
+
+
+def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, str]) -> None:
+    """Actions, each with its explanation, and the operands that they take."""
+    help = "; ".join(f"{name}: {text}" for name, text in actions.items())
+    add_action(parser, actions, help, nargs=None, metavar="ACTION")
+    value(parser, "words", "ARG", "what the action takes", nargs="*")
+
+
+def add_store(parser: argparse.ArgumentParser, what: str) -> None:
+    default = os.environ.get("SUTLER_STORE", "")
+    value(parser, "--store", "URL", f"{what} (default: SUTLER_STORE)", default)
 
 
 def integer(
-    group: argparse._ActionsContainer, names: str, help: str, default: int | None = None
+    group: argparse._ActionsContainer,
+    names: str,
+    help: str,
+    default: int | None = None,
+    metavar: str = "N",
 ) -> None:
-    group.add_argument(*names.split(), type=int, metavar="N", help=help, default=default)
+    group.add_argument(*names.split(), type=int, metavar=metavar, help=help, default=default)
 
 
 def repeated(group: argparse._ActionsContainer, names: str, metavar: str, help: str) -> None:
@@ -86,13 +126,14 @@ def explain(parser: argparse.ArgumentParser, text: str) -> None:
 
 def add_paths(parser: argparse.ArgumentParser) -> Group:
     group = parser.add_argument_group("input")
-    group.add_argument(
+    value(
+        group,
         "paths",
-        nargs="*",
-        metavar="PATH",
-        help="folders and files; default: the current folder. Alone: OWNER/NAME[@REF][:PATH], "
+        "PATH",
+        "folders and files; default: the current folder. Alone: OWNER/NAME[@REF][:PATH], "
         "OWNER/NAME#PULL, "
         "a git URL, or an archive (wheel, sdist, npm tarball, zip)",
+        nargs="*",
     )
     flag(group, "--stdin", "read more file names from stdin, one per line or NUL-separated")
     return group
@@ -100,40 +141,40 @@ def add_paths(parser: argparse.ArgumentParser) -> Group:
 
 def add_selection(parser: argparse.ArgumentParser) -> Group:
     group = parser.add_argument_group("choice")
-    group.add_argument(
-        "-i",
-        "--include",
-        action="extend",
-        type=separated,
-        metavar="GLOB",
-        help="only files that match GLOB (repeatable, or separated by commas)",
-    )
-    group.add_argument(
-        "-e",
-        "--exclude",
-        action="extend",
-        type=separated,
-        metavar="GLOB",
-        help="leave out files that match GLOB (repeatable, or separated by commas)",
-    )
+    _globs(group, "-i --include", "only files that match GLOB")
+    _globs(group, "-e --exclude", "leave out files that match GLOB")
     value(group, "-d --depth", "N", "maximum levels to descend; 0: this folder only")
-    flag(group, "--no-hidden", "leave out names that begin with a dot")
-    flag(group, "--no-default-excludes", "do not apply the built-in exclusion patterns")
-    group.add_argument(
-        "--allow",
-        action="append",
-        metavar="GLOB",
-        help="admit files that a built-in name rule leaves out (repeatable)",
+    switch(group, "--no-hidden", "hidden", "leave out names that begin with a dot", to=False)
+    switch(
+        group,
+        "--no-default-excludes",
+        "default_excludes",
+        "do not apply the built-in exclusion patterns",
+        to=False,
     )
-    flag(
+    repeated(
+        group, "--allow", "GLOB", "admit files that a built-in name rule leaves out (repeatable)"
+    )
+    switch(
         group,
         "--strict-patterns",
+        "strict_patterns",
         "leave out names that resemble credentials, and tracked files in build folders",
     )
     value(group, "--skip-over", "SIZE", "leave out files above SIZE (default 1MiB; 0: no limit)")
     value(group, "--max-files", "N", "maximum number of files")
     value(group, "--profile", "NAME", "apply the [profiles.NAME] section of a config file", "")
     return group
+
+
+def _globs(group: Group, names: str, help: str) -> None:
+    group.add_argument(
+        *names.split(),
+        action="extend",
+        type=separated,
+        metavar="GLOB",
+        help=f"{help} (repeatable, or separated by commas)",
+    )
 
 
 def formats_help() -> str:
@@ -147,9 +188,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     value(group, "--max-tokens", "N", "maximum tokens, exact, in the vocabulary of --counter")
     value(group, "--max-chars", "N", "maximum characters")
     value(group, "--max-bytes", "N", "maximum bytes of UTF-8")
-    group.add_argument(
-        "--tier", choices=tuple(TIERS), help="maximum of 120,000, 60,000 or 25,000 characters"
-    )
+    add_tier(group)
     flag(group, "--no-budget", "no limit on the size of the pack")
     value(
         group,
@@ -160,28 +199,24 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_tier(group: Group) -> None:
+    one_of(group, "--tier", TIERS, "maximum of 120,000, 60,000 or 25,000 characters")
+
+
+BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
+
+
+def lift_budget(args: argparse.Namespace) -> None:
+    """No limit unless one is given, for commands that measure and do not pack."""
+    args.no_budget = args.no_budget or not any(getattr(args, name) for name in BUDGETS)
+
+
 def flags_layer(args: argparse.Namespace) -> Layer:
     """The flags that were given, as the last layer."""
-    table: dict[str, object] = {}
-    for key, attribute in _FLAGS.items():
-        value = getattr(args, attribute, None)
-        if value is not None:
-            table[key] = value
-    if getattr(args, "no_hidden", False):
-        table["hidden"] = False
-    if getattr(args, "no_default_excludes", False):
-        table["default_excludes"] = False
-    if getattr(args, "strict_patterns", False):
-        table["strict_patterns"] = True
-    if getattr(args, "no_condense", False):
-        table["condense"] = False
-    if getattr(args, "no_redact", False):
-        table["redact"] = False
-    for name in ("line_numbers", "fill", "stable_order"):
-        if getattr(args, name, False):
-            table[name] = True
+    given = vars(args).items()
+    table = {name: got for name, got in given if name in config.BY_NAME and got not in (None, [])}
     if getattr(args, "no_budget", False):
-        if any(name in table for name in ("max_tokens", "max_chars", "max_bytes", "tier")):
+        if any(name in table for name in BUDGETS):
             raise UsageError(
                 "--no-budget and a budget are given together", next_step="keep one of them"
             )
@@ -357,9 +392,7 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
     common.add_argument("-h", "--help", action="help", help="explain the command and exit")
     flag(common, "--json", "print a JSON answer with a schema version")
     flag(common, "-q --quiet", "no notes and no progress on stderr")
-    common.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr"
-    )
+    one_of(common, "--color", ("auto", "always", "never"), "colours on stderr", "auto")
     act: Act = getattr(module, f"run_{slug}")
     return act
 

@@ -240,7 +240,7 @@ def _check_effect(args: argparse.Namespace, document: bool) -> None:
         ("--fill", args.fill and not ranked, "--goal or --since"),
         ("--stop", args.stop is not None and not ranked, "--goal"),
         ("--stable-order", args.stable_order and not ranked, "--goal"),
-        ("--provider-limit", args.provider_limit and not document, "--type auto"),
+        ("--provider-limit", args.provider_limits and not document, "--type auto"),
     )
     for name, idle, needed in needs:
         if idle:
@@ -263,12 +263,10 @@ def configure_tokens(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     options.add_budget(parser)
-    parser.set_defaults(no_budget=False)
 
 
 def run_tokens(args: argparse.Namespace, console: Console) -> int:
-    if not any((args.max_tokens, args.max_chars, args.max_bytes, args.tier)):
-        args.no_budget = True
+    options.lift_budget(args)
     project, _ = open_project(args)
     packing = project.pack(count_tokens=False)
     packing.empty_ok = True

@@ -15,7 +15,7 @@ import msgspec
 from sutler.formats import FORMATS
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless, terminal_width
-from sutler.fronts.cli.options import flag, integer, value
+from sutler.fronts.cli.options import flag, integer, one_of, switch, value
 from sutler.pack import receipts
 from sutler.pack.project import Project
 from sutler.pack.report import WHOLE, Report, capped
@@ -207,9 +207,10 @@ def add_pack_options(parser: argparse.ArgumentParser) -> None:
         "TEXT",
         "task by which files are ranked; it is printed at the end of the pack; '-' is stdin",
     )
-    flag(
+    switch(
         chosen,
         "--fill",
+        "fill",
         "with --goal: fill the budget; default: stop where more lines would be mostly noise",
     )
     value(
@@ -219,9 +220,10 @@ def add_pack_options(parser: argparse.ArgumentParser) -> None:
         "with --goal: show regions whose probability of being useful is at least P (0 to 1)",
     )
     flag(chosen, "--cite", "with --goal: print only path:start-end and the reasons, no text")
-    flag(
+    switch(
         chosen,
         "--stable-order",
+        "stable_order",
         "with --goal: files by category and path, which prompt caches keep; default: best first",
     )
     value(
@@ -247,30 +249,32 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     value(out, "-o --output", "FILE", "write to FILE, whole or not at all; '-' is stdout")
     flag(out, "--copy", "copy to the clipboard instead of printing")
-    out.add_argument(
-        "-f",
-        "--format",
-        metavar="NAME",
-        choices=(*FORMATS, *OTHER_FORMATS),
-        help=f"{options.formats_help()}; assign: variable assignments; prompt (with --task): "
+    one_of(
+        out,
+        "-f --format",
+        (*FORMATS, *OTHER_FORMATS),
+        f"{options.formats_help()}; assign: variable assignments; prompt (with --task): "
         "the text for a model; "
         "with --type or --task, json and msgpack are the documents of 'sutler schema'",
+        metavar="NAME",
     )
     value(out, "--template", "FILE", "write the pack through your own template (Tera)")
-    out.add_argument(
+    one_of(
+        out,
         "--type",
-        choices=("auto", "full", "summary"),
-        help="full: file contents; summary: facts only; auto: full if it fits",
+        ("auto", "full", "summary"),
+        "full: file contents; summary: facts only; auto: full if it fits",
     )
     out.add_argument(
         "--provider-limit",
         action="append",
         metavar="NAME=SIZE",
+        dest="provider_limits",
         help="a provider's limit for --type auto (repeatable)",
     )
     flag(out, "--diff", "add the diff against REV (default HEAD), redacted")
     integer(out, "--log", "add the subjects of the last N commits", 0)
-    flag(out, "-n --line-numbers", "number the lines of each file")
+    switch(out, "-n --line-numbers", "line_numbers", "number the lines of each file")
     _add_content(out)
     value(
         out,
@@ -287,13 +291,19 @@ def _add_content(out: argparse._ArgumentGroup) -> None:
     """What the pack shows of each file, and besides the files."""
     value(out, "--header", "TEXT|FILE", "a text of yours before the files, redacted")
     value(out, "--instructions", "FILE", "a text of yours behind the files, redacted")
-    out.add_argument(
+    one_of(
+        out,
         "--rest",
-        dest="rest_level",
-        choices=("outline", "list", "none"),
-        help="files that do not fit whole, or after the stop: outline, list (names) or none",
+        ("outline", "list", "none"),
+        "files that do not fit whole, or after the stop: outline, list (names) or none",
     )
-    flag(out, "--no-condense", "show notebooks, tables, JSON lines and long literals as they are")
+    switch(
+        out,
+        "--no-condense",
+        "condense",
+        "show notebooks, tables, JSON lines and long literals as they are",
+        to=False,
+    )
     for name, help in _TRANSFORMS.items():
         out.add_argument(
             f"--{name}", action="append_const", const=name, dest="transforms", help=help
@@ -322,16 +332,18 @@ def _add_content(out: argparse._ArgumentGroup) -> None:
 
 def _add_safety(parser: argparse.ArgumentParser) -> None:
     safe = parser.add_argument_group("safety")
-    flag(safe, "--no-redact", "do not redact secrets; the receipt records it")
-    safe.add_argument(
+    switch(safe, "--no-redact", "redact", "do not redact secrets; the receipt records it", to=False)
+    one_of(
+        safe,
         "--mode",
-        choices=("strict", "flexible", "ignore"),
-        help="on a problem, strict: stop; flexible: ask about named files; ignore: record it",
+        ("strict", "flexible", "ignore"),
+        "on a problem, strict: stop; flexible: ask about named files; ignore: record it",
     )
-    safe.add_argument(
+    one_of(
+        safe,
         "--on-decode-error",
-        choices=("replace", "skip"),
-        help="bytes that are not text in any known encoding: replace them, or skip the file",
+        ("replace", "skip"),
+        "bytes that are not text in any known encoding: replace them, or skip the file",
     )
     value(safe, "--receipt", "FILE", "write the receipt to FILE too")
 

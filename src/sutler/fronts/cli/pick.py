@@ -17,7 +17,7 @@ from sutler.formats import FORMATS
 from sutler.formats.document import CleanText, Preamble
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import flag, one_of, value
 from sutler.pack import picks, receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE
@@ -41,9 +41,7 @@ BYTES_PER_TOKEN = 4
 
 
 def configure_pick(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder"
-    )
+    value(parser, "paths", "PATH", "folders and files; default: the current folder", nargs="*")
     options.add_selection(parser)
     options.add_budget(parser)
     start = parser.add_argument_group("start")
@@ -55,7 +53,7 @@ def configure_pick(parser: argparse.ArgumentParser) -> None:
     flag(out, "--copy", "at the end, copy a pack of the picked files to the clipboard")
     value(out, "--list", "FILE", "at the end, write the list to FILE instead of stdout")
     flag(out, "-0 --null", "end each name of the list with NUL")
-    out.add_argument("-f", "--format", choices=tuple(FORMATS), help=options.formats_help())
+    one_of(out, "-f --format", FORMATS, options.formats_help())
 
 
 def run_pick(args: argparse.Namespace, console: Console) -> int:

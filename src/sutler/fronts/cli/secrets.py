@@ -12,7 +12,7 @@ from sutler.budget.selection import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, Progress, read_bytes
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import add_action, flag, value
 from sutler.fronts.cli.pack import open_project
 from sutler.pack import receipts
 from sutler.pack.load import Loader
@@ -42,7 +42,7 @@ def configure_secrets(parser: argparse.ArgumentParser) -> None:
 
 
 def run_secrets(args: argparse.Namespace, console: Console) -> int:
-    if args.check and args.allow is None:
+    if args.check and not args.allow:
         args.allow = ["*"]  # a pack leaves `.env` out unseen; a commit would not
     project, _ = open_project(args)
     with console.progress("looking through") as bar:
@@ -131,17 +131,14 @@ def _row(row: Listed) -> str:
 
 
 def configure_receipt(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        choices=("list", "show", "verify"),
-        help="list: newest receipts; show: one receipt; verify: check one receipt",
+    add_action(
+        parser,
+        ("list", "show", "verify"),
+        "list: newest receipts; show: one receipt; verify: check one receipt",
+        nargs=None,
     )
-    parser.add_argument(
-        "pack",
-        nargs="?",
-        default="",
-        metavar="ID",
-        help="beginning of a pack's id, or its file (default: the newest)",
+    value(
+        parser, "pack", "ID", "beginning of a pack's id, or its file (default: the newest)", "", "?"
     )
     value(parser, "--file", "FILE", "with verify: a file that --receipt wrote")
     value(parser, "--pack-file", "FILE", "with verify: the pack, compared file by file")

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.options import flag, repeated, value
+from sutler.fronts.cli.options import add_store, flag, integer, one_of, repeated, value
 from sutler.store.records import PROFILES
 
 
 def configure_serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folders",
-        nargs="*",
-        metavar="[NAME=]DIR",
-        help="folders of the projects; without a name: the project's name in the store",
-    )
     value(
         parser,
-        "--store",
-        "URL",
-        "PostgreSQL URL of a member with the role 'server' (default: SUTLER_STORE)",
-        os.environ.get("SUTLER_STORE", ""),
+        "folders",
+        "[NAME=]DIR",
+        "folders of the projects; without a name: the project's name in the store",
+        nargs="*",
     )
-    parser.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
-    parser.add_argument(
-        "--port", type=int, default=8377, help="port to bind (default 8377; 0: any)"
-    )
+    add_store(parser, "PostgreSQL URL of a member with the role 'server'")
+    value(parser, "--host", "HOST", "address to bind (default 127.0.0.1)", "127.0.0.1")
+    integer(parser, "--port", "port to bind (default 8377; 0: any)", 8377, "PORT")
     value(parser, "--tools", "NAMES", "names of the tools to serve, comma-separated")
-    parser.add_argument(
-        "--profile", choices=sorted(PROFILES), default="cloud", help="limits of an answer"
-    )
+    one_of(parser, "--profile", sorted(PROFILES), "limits of an answer", "cloud")
     flag(parser, "--log-json", "log each request to stderr as one line of JSON")
     proxy = parser.add_argument_group("behind a proxy")
     repeated(proxy, "--allow-host", "NAME", "accept this Host too")

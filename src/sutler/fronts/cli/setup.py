@@ -16,7 +16,7 @@ import sutler.config as config
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import flag, one_of, value
 from sutler.pack.report import Report
 from sutler.paths import quote
 from sutler.scan.place import locate
@@ -26,7 +26,7 @@ from sutler.version import VERSION
 
 
 def configure_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("keys", nargs="*", metavar="KEY", help="print only these keys")
+    value(parser, "keys", "KEY", "print only these keys", nargs="*")
     value(parser, "--profile", "NAME", "apply the [profiles.NAME] section of a config file", "")
 
 
@@ -145,15 +145,8 @@ def schemas() -> dict[str, Callable[[], dict[str, object]]]:
 
 
 def configure_schema(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="name of a schema; without one, list the names"
-    )
-    parser.add_argument(
-        "--style",
-        choices=("mcp", "openai", "anthropic"),
-        default="mcp",
-        help="notation of 'schema tools'",
-    )
+    value(parser, "name", "NAME", "name of a schema; without one, list the names", nargs="?")
+    one_of(parser, "--style", ("mcp", "openai", "anthropic"), "notation of 'schema tools'", "mcp")
 
 
 def run_schema(args: argparse.Namespace, console: Console) -> int:

@@ -9,7 +9,15 @@ import time
 
 from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.options import flag, integer, value
+from sutler.fronts.cli.options import (
+    add_action,
+    add_actions,
+    add_store,
+    flag,
+    integer,
+    one_of,
+    value,
+)
 from sutler.store.fences import ROLES
 from sutler.store.home import is_url
 
@@ -25,16 +33,10 @@ SQLITE = "sqlite"
 
 
 def configure_store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        metavar="ACTION",
-        choices=tuple(ACTIONS),
-        help="; ".join(f"{name}: {text}" for name, text in ACTIONS.items()),
-    )
-    parser.add_argument("words", nargs="*", metavar="ARG", help="what the action takes")
+    add_actions(parser, ACTIONS)
     _where(parser)
     value(parser, "--to", "URL", "with move: the target, or sqlite", "")
-    parser.add_argument("--role", choices=ROLES, default="reader", help="with members add")
+    one_of(parser, "--role", ROLES, "with members add", "reader")
     value(
         parser,
         "--projects",
@@ -58,27 +60,17 @@ def configure_store(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_token(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action", choices=("create", "list", "revoke"), help="make, list or end tokens"
-    )
-    parser.add_argument("words", nargs="*", metavar="ID", help="with revoke: ids of tokens")
+    add_action(parser, ("create", "list", "revoke"), "make, list or end tokens", nargs=None)
+    value(parser, "words", "ID", "with revoke: ids of tokens", nargs="*")
     _where(parser)
     value(parser, "--person", "NAME", "with create: for this member", "")
-    parser.add_argument(
-        "--scope", choices=("read", "write"), default="read", help="tools that it opens"
-    )
+    one_of(parser, "--scope", ("read", "write"), "tools that it opens", "read")
     value(parser, "--projects", "NAMES", "projects that it opens", "*")
     integer(parser, "--days", "days that it lives", 90)
 
 
 def _where(parser: argparse.ArgumentParser) -> None:
-    value(
-        parser,
-        "--store",
-        "URL",
-        "PostgreSQL URL of the store (default: SUTLER_STORE)",
-        os.environ.get("SUTLER_STORE", ""),
-    )
+    add_store(parser, "PostgreSQL URL of the store")
     value(parser, "--tenant", "NAME", "tenant (default team)", "team")
 
 

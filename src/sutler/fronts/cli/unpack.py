@@ -16,12 +16,7 @@ from sutler.paths import counted, quote, wire_path
 
 
 def configure_unpack(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "packs",
-        nargs="+",
-        metavar="FILE",
-        help="a pack, or every part of a split one; '-' is stdin",
-    )
+    value(parser, "packs", "FILE", "a pack, or every part of a split one; '-' is stdin", nargs="+")
     value(parser, "-d --directory", "DIR", "target folder (default: the project's name)", "")
     flag(parser, "--list", "verify the pack and list its files without writing them")
 

@@ -10,7 +10,7 @@ from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, UsageError
 from sutler.fronts.cli.console import Console, read_bytes
 from sutler.fronts.cli.door import add_profile, answer, opened
-from sutler.fronts.cli.options import flag, integer, value
+from sutler.fronts.cli.options import flag, integer, one_of, value
 from sutler.paths import quote
 from sutler.store.records import Conflict, FileChange, PatchResult
 from sutler.tools import call
@@ -25,9 +25,7 @@ def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
             "base version (default: the last one this session read; 'any': overwrite)",
             "",
         )
-    parser.add_argument(
-        "-m", "--reason", default="", help="reason for the change, recorded in the history"
-    )
+    value(parser, "-m --reason", "REASON", "reason for the change, recorded in the history", "")
     flag(parser, "-n --dry-run", "show the change without writing it")
     add_profile(parser)
 
@@ -81,9 +79,7 @@ def _word(item: FileChange) -> str:
 
 def configure_write(parser: argparse.ArgumentParser) -> None:
     value(parser, "path", "PATH", "a file of this project")
-    parser.add_argument(
-        "source", nargs="?", default="-", metavar="FILE", help="file with the text; '-' is stdin"
-    )
+    value(parser, "source", "FILE", "file with the text; '-' is stdin", "-", "?")
     how = parser.add_mutually_exclusive_group()
     flag(how, "-a --append", "append to the file")
     flag(how, "--create", "fail if the file exists")
@@ -99,10 +95,8 @@ def run_write(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_patch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "source", nargs="?", default="-", metavar="FILE", help="file with the patch; '-' is stdin"
-    )
-    parser.add_argument("--path", default="", help="the only file that the patch may change")
+    value(parser, "source", "FILE", "file with the patch; '-' is stdin", "-", "?")
+    value(parser, "--path", "PATH", "the only file that the patch may change", "")
     _add_write(parser)
 
 
@@ -128,22 +122,17 @@ def run_edit(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_apply(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "source",
-        nargs="?",
-        default="-",
-        metavar="REPLY",
-        help="file with a model's chat reply; '-' is stdin",
-    )
+    value(parser, "source", "REPLY", "file with a model's chat reply; '-' is stdin", "-", "?")
     output = parser.add_mutually_exclusive_group()
     value(
         output, "--pack", "FILE", "pack that the model received; its versions are the base versions"
     )
-    output.add_argument(
+    one_of(
+        output,
         "--base",
-        default="",
-        choices=("any",),
-        help="'any': whole files in the reply may replace any version",
+        ("any",),
+        "'any': whole files in the reply may replace any version",
+        "",
     )
     _add_write(parser, base=False)
 
@@ -189,20 +178,8 @@ def _seen(name: str) -> dict[str, Shown]:
 
 def configure_diff(parser: argparse.ArgumentParser) -> None:
     value(parser, "path", "PATH", "a file of this project")
-    parser.add_argument(
-        "version1",
-        nargs="?",
-        default="",
-        metavar="FROM",
-        help="older version (default: the newest that differs)",
-    )
-    parser.add_argument(
-        "version2",
-        nargs="?",
-        default="",
-        metavar="TO",
-        help="newer version (default: the current file)",
-    )
+    value(parser, "version1", "FROM", "older version (default: the newest that differs)", "", "?")
+    value(parser, "version2", "TO", "newer version (default: the current file)", "", "?")
     add_profile(parser)
 
 
@@ -235,12 +212,8 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_rollback(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "path", nargs="?", default="", metavar="PATH", help="a file of this project"
-    )
-    parser.add_argument(
-        "version", nargs="?", default="", metavar="VERSION", help="version id from 'sutler history'"
-    )
+    value(parser, "path", "PATH", "a file of this project", "", "?")
+    value(parser, "version", "VERSION", "version id from 'sutler history'", "", "?")
     value(parser, "--call", "ID", "undo the writes of one call instead", "")
     value(parser, "--session", "ID", "undo all writes of a session instead", "")
     _add_write(parser, base=False)
@@ -272,9 +245,7 @@ def configure_replay(parser: argparse.ArgumentParser) -> None:
         "FOLDER",
         "folder of the copy; a new folder starts with the files as they were",
     )
-    parser.add_argument(
-        "--until", type=int, default=0, metavar="ROW", help="stop after this row of the ledger"
-    )
+    integer(parser, "--until", "stop after this row of the ledger", 0, "ROW")
     flag(parser, "-n --dry-run", "show the change without writing it")
     add_profile(parser)
 
