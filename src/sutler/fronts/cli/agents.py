@@ -137,14 +137,11 @@ def _install(args: argparse.Namespace, console: Console, root: str) -> int:
         console.answer(change.entry)
         return 0
     backup = install.write(change)
-    if console.as_json:
-        console.answer_json({"file": path, "changed": change.changed, "backup": backup})
-    elif change.changed:
-        console.answer(
-            f"{path} now starts {args.name}" + (f"; the old file is {backup}" if backup else "")
-        )
-    else:
-        console.answer(f"{path} already starts {args.name}")
+    kept = f"; the old file is {backup}" if backup else ""
+    console.reply(
+        {"file": path, "changed": change.changed, "backup": backup},
+        f"{path} {'now' if change.changed else 'already'} starts {args.name}{kept}",
+    )
     if not console.as_json:
         writes = ", ".join(args.writable) or "nothing"
         console.note(
@@ -193,9 +190,5 @@ def run_call(args: argparse.Namespace, console: Console) -> int:
             if not args.json:
                 raise
             answer, code = failure(error), error.exit_code
-    if args.json:
-        body = msgspec.to_builtins(as_object(answer))
-        console.answer_json(body)
-    else:
-        console.answer(text_of(answer))
+    console.reply(as_object(answer), text_of(answer))
     return code

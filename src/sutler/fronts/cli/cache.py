@@ -38,16 +38,14 @@ def run_cache(args: argparse.Namespace, console: Console) -> int:
         for kind in home.KINDS
     }
     kinds[shelf.FOLDER] = {"files": len(fetched), "bytes": sum(file.size for file in fetched)}
-    if args.json:
-        body = {"folder": folder, "limit": home.CACHE_LIMIT, "bytes": total, "kinds": kinds}
-        console.answer_json({**body, "cleared": args.action == "clear"})
-    elif args.action == "clear":
-        console.answer(f"cleared {len(files) + len(fetched):,} files, {total:,} bytes, of {folder}")
-    else:
-        about = {**home.KINDS, shelf.FOLDER: "repositories and archives that were packed"}
-        rows = [
-            f"{count['bytes']:>13,}  {count['files']:>5,} files  {kind}: {about[kind]}\n"
-            for kind, count in kinds.items()
-        ]
-        console.answer("".join(rows) + f"{total:>13,}  of {home.CACHE_LIMIT:,} bytes in {folder}\n")
-    return 0
+    body = {"folder": folder, "limit": home.CACHE_LIMIT, "bytes": total, "kinds": kinds}
+    if args.action == "clear":
+        text = f"cleared {len(files) + len(fetched):,} files, {total:,} bytes, of {folder}"
+        return console.reply({**body, "cleared": True}, text)
+    about = {**home.KINDS, shelf.FOLDER: "repositories and archives that were packed"}
+    rows = [
+        f"{count['bytes']:>13,}  {count['files']:>5,} files  {kind}: {about[kind]}\n"
+        for kind, count in kinds.items()
+    ]
+    text = "".join(rows) + f"{total:>13,}  of {home.CACHE_LIMIT:,} bytes in {folder}\n"
+    return console.reply({**body, "cleared": False}, text)

@@ -1,5 +1,4 @@
-"""The streams: stdin and named files are read, stdout is data, stderr is notes and progress.
-Nothing from a project reaches a terminal raw."""
+"""The streams of a command: stdout is data, stderr is notes and progress."""
 
 from __future__ import annotations
 
@@ -7,78 +6,16 @@ import os
 import sys
 import time
 
+from sutler.fronts.terminal import at_terminal, confirm, folded, harmless
+
 TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TextIO
 
     from sutler.errors import SutlerError
     from sutler.scan.snapshot import Problem
 
 SCHEMA_VERSION = 1
-
-# C0 without tab and newline, DEL, C1, and what reorders or hides text on a screen.
-_HOSTILE = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
-    "\ud800-\udfff\ufeff"
-    "\U000e0000-\U000e007f]"
-)
-
-
-def harmless(text: str) -> str:
-    """Text as a terminal may show it: control and direction characters spelled out."""
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
-        return text
-    import re
-
-    return re.sub(_HOSTILE, lambda match: f"\\u{{{ord(match.group()):x}}}", text)
-
-
-def read_bytes(name: str, limit: int = -1, next_step: str = "check the name") -> bytes:
-    """A file that the user names, or stdin for `-`; at most `limit` bytes of it."""
-    try:
-        if name == "-":
-            return sys.stdin.buffer.read(limit)
-        with open(name, "rb") as stream:
-            return stream.read(limit)
-    except OSError as error:
-        from sutler.errors import UsageError
-        from sutler.paths import quote
-
-        raise UsageError(
-            f"cannot read {quote(name)}: {error.strerror}", next_step=next_step
-        ) from None
-
-
-def terminal_width(stream: TextIO | None, otherwise: int) -> int:
-    """The columns of the terminal behind a stream; COLUMNS comes first."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
-        return int(columns)
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or 80 if stream else otherwise
-    except (OSError, ValueError):  # no terminal, or a stream that a test put in its place
-        return otherwise
-
-
-def folded(text: str, stream: TextIO, indent: int = 2) -> str:
-    """Text for a stream: on a terminal long lines break between words and go on indented."""
-    if stream is None or not stream.isatty():
-        return text
-    room = terminal_width(stream, 80)
-    return "\n".join(_folded_line(line, room, indent) for line in text.split("\n"))
-
-
-def _folded_line(line: str, room: int, indent: int) -> str:
-    if len(line) <= room:
-        return line
-    import textwrap
-
-    indent += len(line) - len(line.lstrip())
-    wrapper = textwrap.TextWrapper(
-        room, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(wrapper.wrap(line))
 
 
 class Console:
@@ -128,6 +65,18 @@ class Console:
                 )
             ]
         )
+
+    def reply(self, body: object, text: str) -> int:
+        """Answer with `body` as a JSON object if --json is given, else with `text`. Returns the
+        exit code of a command that is done."""
+        if self.as_json:
+            import msgspec
+
+            fields = msgspec.to_builtins(body)
+            self.answer_json(fields if isinstance(fields, dict) else {"result": fields})
+        else:
+            self.answer(text)
+        return 0
 
     def answer_json(self, body: Mapping[str, object]) -> None:
         self.stream([json_text(body).encode()])
@@ -284,18 +233,13 @@ def _carried(text: str) -> bool:
 
 def asker() -> Callable[[Sequence[Problem]], bool] | None:
     """Ask a person, if one is there to answer."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         return None
     from sutler.paths import quote
 
     def ask(problems: Sequence[Problem]) -> bool:
-        for problem in problems:
-            sys.stderr.write(
-                harmless(f"  {quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
-                + "\n"
-            )
-        sys.stderr.write("Continue with the files that are left? (y/n): ")
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        rows = [f"  {quote(row.path)}: {row.kind} {row.detail}".rstrip() for row in problems]
+        question = "Continue with the files that are left? (y/n): "
+        return confirm(harmless("\n".join([*rows, question])))
 
     return ask

@@ -6,12 +6,10 @@ import argparse
 import os
 import sys
 
-import msgspec
-
 from sutler.config import layer_from_table
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.documents import read_text
+from sutler.fronts.cli.documents import task_text
 from sutler.fronts.cli.options import add_action, flag, value
 from sutler.pack.changes import working_changes
 from sutler.pack.project import Project
@@ -40,7 +38,7 @@ def configure_contract(parser: argparse.ArgumentParser) -> None:
 def run_contract(args: argparse.Namespace, console: Console) -> int:
     if [args.task == "-", args.stdin, args.diff == "-"].count(True) > 1:
         raise UsageError("two inputs want stdin", next_step="give one of them as a file")
-    contract = parse_contract(read_text(args.task))
+    contract = parse_contract(task_text(args.task))
     project = Project()
     # A contract binds files that a pack leaves out by name too: a new file below dist/ counts.
     everything = layer_from_table({"default_excludes": False}, "contract check")
@@ -60,16 +58,12 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
     )
     for glob in report.idle_globs:
         console.note(f"the contract's glob {quote(glob)} matches no file of this folder")
-    if args.json:
-        console.answer_json(msgspec.to_builtins(report))
-    else:
-        rows = [
-            f"{item.reason.replace('_', ' '):<19}  {quote(item.file)}  ({item.rule})\n"
-            for item in report.violations
-        ]
-        console.answer(
-            "".join(rows) or f"{counted(report.checked, 'file')} checked, none breaks the contract"
-        )
+    rows = [
+        f"{item.reason.replace('_', ' '):<19}  {quote(item.file)}  ({item.rule})\n"
+        for item in report.violations
+    ]
+    none = f"{counted(report.checked, 'file')} checked, none breaks the contract"
+    console.reply(report, "".join(rows) or none)
     if report.violations:
         raise RefusedError(
             f"{len(report.violations):,} of {report.checked:,} files break the contract",
@@ -87,7 +81,7 @@ def _changes(args: argparse.Namespace) -> list[Change]:
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
         changes += changes_from_names(text.replace("\0", "\n").splitlines(), is_new)
     if args.diff:
-        changes += changes_from_diff(read_text(args.diff))
+        changes += changes_from_diff(task_text(args.diff))
     merged: dict[str, bool] = {}
     for change in changes:
         path = normalize_path(change.file)

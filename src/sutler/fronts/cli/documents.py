@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from sutler.config import Settings
 from sutler.errors import UsageError
-from sutler.fronts.cli.console import Console, asker, read_bytes
+from sutler.fronts.cli.console import Console, asker
 from sutler.fronts.cli.pack_words import LEFT_OUT, leave_receipt, summary, without_outputs
+from sutler.fronts.terminal import read_text
 from sutler.pack import documents, receipts
 from sutler.pack.delivery import Sending, send
 from sutler.pack.project import Project
@@ -109,7 +110,7 @@ def _task(
         raise UsageError(
             f"a task pack has no {wanted} form", next_step="use prompt, markdown, json or msgpack"
         )
-    made = _packer(project).make(parse_task(read_text(args.task), "task"))
+    made = _packer(project).make(parse_task(task_text(args.task), "task"))
     judge(made.problems, project.settings, project.place.named, asker())
     return send(project, made, wanted or "prompt", count_tokens=not console.quiet)
 
@@ -120,13 +121,9 @@ def _packer(project: Project) -> ContextPacker:
     return ContextPacker(project, cast("Tier | None", tier), settings.number("max_chars"))
 
 
-def read_text(name: str) -> str:
-    """A text file that the user names, or stdin; bounded, so that no file can fill the memory."""
-    limit = MAX_TASK_CHARS * 4 + 1
-    try:
-        return read_bytes(name, limit).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(f"{quote(name)} is not UTF-8 text", next_step="save it as UTF-8") from None
+def task_text(name: str) -> str:
+    """A task in a file that the user names; bounded, so that no file can fill the memory."""
+    return read_text(name, MAX_TASK_CHARS * 4 + 1).removeprefix("\ufeff")
 
 
 def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> None:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
-
-import msgspec
 
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, integer, one_of, value
+from sutler.fronts.terminal import at_terminal, confirm, described
 from sutler.paths import counted, quote
 from sutler.store.records import PROFILES, Approval, Caller, Listing, Reading
 from sutler.system import fs
@@ -46,44 +44,13 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def opened(args: argparse.Namespace, console: Console) -> Iterator[Door]:
     def ask(approval: Approval) -> bool | None:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not at_terminal():
             return None
-        console.note(describe(approval))
-        return confirm("allow this once?")
+        console.note(described(approval))
+        return confirm("allow this once? [y/N] ")
 
     with open_door(".", caller(args), ask=ask) as door:
         yield door
-
-
-def confirm(question: str) -> bool:
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def describe(approval: Approval) -> str:
-    """Everything an approval is bound to, each on its line and escaped."""
-    rows = [
-        ("approval", f"{approval.id} ({approval.state}, until {approval.expires})"),
-        ("tool", approval.tool),
-        ("path", quote(approval.path)),
-        ("arguments", approval.args),
-        ("rule", approval.rule),
-        ("caller", f"{approval.caller}, session {approval.session}"),
-        ("from", approval.base or "-"),
-        ("to", approval.result or "-"),
-    ]
-    lines = [f"  {name:<10} {value}" for name, value in rows]
-    return "\n".join([*lines, *(f"  | {line}" for line in approval.preview.split("\n") if line)])
-
-
-def answer(console: Console, body: object, text: str) -> int:
-    if console.as_json:
-        fields = msgspec.to_builtins(body)
-        console.answer_json(fields if isinstance(fields, dict) else {"result": fields})
-    else:
-        console.answer(text)
-    return 0
 
 
 # ls, read, search, summarize
@@ -106,7 +73,7 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
         if not listing.paths:
             console.note("no file may be read here by these names; 'sutler ls' lists all")
         if not args.long:
-            return answer(console, listing, "".join(f"{path}\n" for path in listing.paths))
+            return console.reply(listing, "".join(f"{path}\n" for path in listing.paths))
         rows = {quote(row.path): row for row in refresh(door)[0]}
         listed = [rows[path] for path in listing.paths if path in rows]
         text = "".join(
@@ -114,7 +81,7 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
             f" {row.sensitivity:<11}  {quote(row.path)}\n"
             for row in listed
         )
-        return answer(console, {"files": listed}, text)
+        return console.reply({"files": listed}, text)
 
 
 def configure_read(parser: argparse.ArgumentParser) -> None:
@@ -161,7 +128,7 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
             f" {reading.next}"
         )
     if console.as_json:
-        return answer(console, reading, "")
+        return console.reply(reading, "")
     console.stream([reading.text.encode("utf-8", "replace")])
     return 0
 
@@ -191,7 +158,7 @@ def run_search(args: argparse.Namespace, console: Console) -> int:
         rows += [
             f"{hit.path}:{hit.first + n}: {line}\n" for n, line in enumerate(hit.text.split("\n"))
         ]
-    return answer(console, hits, "".join(rows))
+    return console.reply(hits, "".join(rows))
 
 
 def configure_summarize(parser: argparse.ArgumentParser) -> None:
@@ -203,7 +170,7 @@ def configure_summarize(parser: argparse.ArgumentParser) -> None:
 def run_summarize(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
         text = door.summarize_file(args.path, args.max_tokens)
-    return answer(console, {"summary": text}, text)
+    return console.reply({"summary": text}, text)
 
 
 def configure_session(parser: argparse.ArgumentParser) -> None:
@@ -223,7 +190,7 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
                 "changed since"
                 " last time\n"
             )
-            return answer(console, start, f"{head}tools: {', '.join(start.tools)}\n{documents}")
+            return console.reply(start, f"{head}tools: {', '.join(start.tools)}\n{documents}")
         view = door.session()
     session = view.session
     lines = [f"session {session.id}: {counted(session.calls, 'call')}, {session.refused:,} refused"]
@@ -233,4 +200,4 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
         lines.append(f"  read   {buffer.path}:{spans}{late}")
     lines += [f"  {'edit ?' if edit.pending else 'edit  '} {edit.path}" for edit in session.edits]
     lines += [f"  waits  approval {item}" for item in session.waiting]
-    return answer(console, view, "\n".join(lines) + "\n")
+    return console.reply(view, "\n".join(lines) + "\n")

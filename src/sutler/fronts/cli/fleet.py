@@ -205,17 +205,13 @@ def _status(queue: Queue, console: Console) -> int:
     units = queue.units()
     counts = Counter((unit.kind, unit.state) for unit in units)
     causes = Counter(unit.reason for unit in units if unit.state == "failed")
-    if console.as_json:
-        states = [{"kind": k, "state": s, "units": n} for (k, s), n in sorted(counts.items())]
-        reasons = [{"reason": reason, "units": n} for reason, n in causes.most_common()]
-        console.answer_json({"states": states, "failures": reasons})
-        return 0
+    states = [{"kind": k, "state": s, "units": n} for (k, s), n in sorted(counts.items())]
+    reasons = [{"reason": reason, "units": n} for reason, n in causes.most_common()]
     rows = [f"{'kind':10}" + "".join(f"{state:>10}" for state in STATES)]
     for kind in sorted({unit.kind for unit in units}):
         rows.append(f"{kind:10}" + "".join(f"{counts[kind, state]:>10,}" for state in STATES))
     rows += [f"failed: {count:,} × {reason}" for reason, count in causes.most_common(20)]
-    console.answer("\n".join(rows) + "\n")
-    return 0
+    return console.reply({"states": states, "failures": reasons}, "\n".join(rows) + "\n")
 
 
 def _why(queue: Queue, words: list[str], console: Console) -> int:
@@ -233,17 +229,14 @@ def _find(queue: Queue, task: str, top: int, console: Console) -> int:
     if not task.strip():
         raise UsageError("no task was given", next_step="say what you look for")
     places = lookup.find(queue, task, max(top, 1))
-    if console.as_json:
-        console.answer_json({"places": places})
-        return 0
     rows = []
     for place in places:
         rows.append(
             f"{place.repo}:{quote(place.path)}:{place.start}-{place.end}  {place.score:.3f}"
         )
         rows += [f"    {reason}" for reason in place.reasons[:2]]
-    console.answer("\n".join(rows) + "\n" if rows else "nothing in the fleet matches the task\n")
-    return 0
+    text = "\n".join(rows) or "nothing in the fleet matches the task"
+    return console.reply({"places": places}, text)
 
 
 def _pack(fleet: Fleet, queue: Queue, task: str, ceiling: int, console: Console) -> int:
@@ -300,12 +293,9 @@ def _sql(fleet: Fleet, queue: Queue, sql: str, console: Console) -> int:
     if not sql.strip():
         raise UsageError("no query was given", next_step="see the dataset's README.md")
     names, rows = dataset.query(fleet.dataset, queue.units(state="done"), sql)
-    if console.as_json:
-        console.answer_json({"columns": names, "rows": [list(map(_plain, row)) for row in rows]})
-        return 0
     lines = ["\t".join(names), *("\t".join(str(value) for value in row) for row in rows)]
-    console.answer("\n".join(lines) + "\n")
-    return 0
+    plain = [list(map(_plain, row)) for row in rows]
+    return console.reply({"columns": names, "rows": plain}, "\n".join(lines))
 
 
 def _units(count: int) -> str:

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from sutler.errors import DeniedError, SutlerError, UsageError
 from sutler.fronts.cli import outgoing_prompt
-from sutler.fronts.cli.console import Console, folded
+from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import GOAL_NAMES, add_compat, add_target
 from sutler.fronts.cli.options import flag, value
+from sutler.fronts.terminal import can_ask, confirm, folded
 from sutler.goals import discovery, draft, params, trust
 from sutler.goals.model_command import command_model
 from sutler.paths import quote
@@ -83,17 +84,17 @@ def _show(name: str, origin: str | None, compat: bool, console: Console) -> int:
     bases = [base for base in outgoing_prompt.bases_here(compat) if origin in (None, base.origin)]
     place = discovery.find_goal(name, bases, compat=compat)
     trusted = trust.goal_trusted(place, trust.TrustStore(outgoing_prompt.trust_file()))
+    facts = {
+        "id": place.id,
+        "folder": place.folder,
+        "origin": place.base.origin,
+        "trusted": trusted,
+        "goal": place.goal,
+    }
+    text = f"{params.explain(place.goal, place.id)}\n\nPrompt:\n\n{place.goal.prompt}"
+    console.reply(told_all(facts), told(text))
     if console.as_json:
-        facts = {
-            "folder": place.folder,
-            "origin": place.base.origin,
-            "trusted": trusted,
-            "goal": place.goal,
-        }
-        console.answer_json(told_all({"id": place.id, **facts}))
         return 0
-    console.answer(told(params.explain(place.goal, place.id)))
-    console.answer(told(f"\nPrompt:\n\n{place.goal.prompt}"))
     for warning in place.goal.warnings:
         console.note(told(f"warning: {warning}"))
     console.note(
@@ -219,13 +220,13 @@ class _Grant(Struct, frozen=True):
 
 
 def _require_consent(grant: _Grant) -> None:
-    if not outgoing_prompt.can_ask():
+    if not can_ask():
         raise DeniedError(
             f"{quote(grant.place)} was not trusted: there is no terminal to ask on",
             rule="a person sees what will run before it is granted",
             next_step="run it on a terminal, or add --yes",
         )
-    if not outgoing_prompt.confirm("allow this to run? [y/N] "):
+    if not confirm("allow this to run? [y/N] "):
         raise DeniedError(f"{quote(grant.place)} was not trusted", rule="you declined")
 
 

@@ -12,9 +12,10 @@ import msgspec
 from sutler.errors import RefusedError
 from sutler.formats.tree import DEEPEST
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console, harmless
+from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, one_of, value
 from sutler.fronts.cli.pack import following, open_project
+from sutler.fronts.terminal import harmless
 from sutler.pack.project import Project
 from sutler.pack.report import Shown, by_reason, capped
 from sutler.pack.why import for_agent, verdict
@@ -234,10 +235,7 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
             body = told_all(for_agent(admission_for(root, settings, os.environ), path))
         else:
             body = told_all(verdict(project, root, path, args.door, args.goal))
-    if args.json:
-        console.answer_json({**body, "path": told(wire_path(path or "."))})
-    else:
-        rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
-        goal = _standing(body) if args.goal else ""
-        console.answer(f"{body['path']}: {body['state']}\n  reason: {body['reason']}{rule}{goal}")
-    return 0
+    rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
+    goal = _standing(body) if args.goal else ""
+    text = f"{body['path']}: {body['state']}\n  reason: {body['reason']}{rule}{goal}"
+    return console.reply({**body, "path": told(wire_path(path or "."))}, text)

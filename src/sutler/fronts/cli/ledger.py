@@ -16,12 +16,14 @@ import msgspec
 from sutler.access import grants
 from sutler.access.audit import export, verify_export
 from sutler.access.door import Door
+from sutler.edits.consent import waiting
 from sutler.errors import DeniedError, SutlerError, UsageError
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.door import answer, confirm, describe, opened
+from sutler.fronts.cli.door import opened
 from sutler.fronts.cli.options import flag, integer, value
+from sutler.fronts.terminal import confirm, described
 from sutler.paths import ROOT, quote
-from sutler.store.records import AuditRow, Call, Outcome, stamp, unseal
+from sutler.store.records import Approval, AuditRow, Call, Outcome, stamp, unseal
 from sutler.system import fs
 from sutler.tools import open_store
 
@@ -67,12 +69,9 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         if args.compact:
             _recorded(door, "compact", door.gate.store.compact)
             console.note("compacted")
-        if (
-            args.rotate is not None
-            or args.keep_versions is not None
-            or args.clear_cache
-            or args.compact
-        ):
+        if args.rotate is not None or args.keep_versions is not None:
+            return 0
+        if args.clear_cache or args.compact:
             return 0
         if args.export:
             return _export(args.export, door, console)
@@ -86,7 +85,7 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         f"{'' if entry.verdict == 'allow' and entry.success else f'  ({entry.rule})'}\n"
         for entry in entries
     )
-    return answer(console, {"rows": entries}, text)
+    return console.reply({"rows": entries}, text)
 
 
 def _recorded(door: Door, tool: str, act: object) -> object:
@@ -133,7 +132,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
             count, wrong = verify_export(file)
         if wrong:
             raise SutlerError(f"row {count + 1} of the file does not hold: {wrong}")
-        return answer(console, {"ok": True, "rows": count}, f"{count:,} rows hold")
+        return console.reply({"ok": True, "rows": count}, f"{count:,} rows hold")
     store, ledger = open_store(os.getcwd(), os.environ)
     try:
         check = ledger.verify()
@@ -145,8 +144,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
             rule="every row carries the hash of the one before",
             next_step="export it, and compare with a backup",
         )
-    return answer(
-        console,
+    return console.reply(
         check,
         f"{check.rows:,} rows hold; last signed: row {check.checkpoint:,} of {check.head:,}",
     )
@@ -169,18 +167,19 @@ def run_approve(args: argparse.Namespace, console: Console) -> int:
 
 def _list_grants(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
-        store, now = door.gate.store, door.gate.clock()
-        pending = [
-            approval for approval in store.approvals("pending") if stamp(now) < approval.expires
-        ]
-        active = grants.active(store, now)
+        pending, active = _pending(door), grants.active(door.gate.store, door.gate.clock())
     rows = [
         f"grant {number}: {quote(grant.folder)} for {grant.caller}, session {grant.session}, "
         f"since {grant.at[:19]}, by {grant.by}"
         for number, grant in enumerate(active, 1)
     ]
-    text = "\n\n".join([*map(describe, pending), *rows]) or "nothing waits, and no grant holds"
-    return answer(console, {"pending": pending, "grants": active}, text)
+    text = "\n\n".join([*map(described, pending), *rows]) or "nothing waits, and no grant holds"
+    return console.reply({"pending": pending, "grants": active}, text)
+
+
+def _pending(door: Door) -> list[Approval]:
+    """What waits for a person, oldest first."""
+    return [item.approval for item in waiting(door.gate.store, door.gate.clock())]
 
 
 def _revoke(which: str, args: argparse.Namespace, console: Console) -> int:
@@ -191,7 +190,7 @@ def _revoke(which: str, args: argparse.Namespace, console: Console) -> int:
         for number in numbers:
             grants.revoke(store, active[number - 1], f"person:uid{fs.getuid()}", now)
     ended = [quote(active[number - 1].folder) for number in numbers]
-    return answer(console, {"revoked": ended}, f"revoked: {', '.join(ended) or 'nothing'}")
+    return console.reply({"revoked": ended}, f"revoked: {', '.join(ended) or 'nothing'}")
 
 
 def _number(word: str, most: int) -> int:
@@ -218,30 +217,19 @@ def _settle(
 ) -> int:
     with opened(args, console) as door:
         store = door.gate.store
+        pending = _pending(door)
         if not args.id:
-            waiting = [
-                item
-                for item in store.approvals("pending")
-                if stamp(door.gate.clock()) < item.expires
-            ]
-            return answer(
-                console,
-                {"pending": waiting},
-                "\n\n".join(map(describe, waiting)) or "nothing waits",
-            )
-        approval = store.approval(args.id)
-        if (
-            approval is None
-            or approval.state != "pending"
-            or stamp(door.gate.clock()) >= approval.expires
-        ):
+            text = "\n\n".join(map(described, pending)) or "nothing waits"
+            return console.reply({"pending": pending}, text)
+        approval = next((item for item in pending if item.id == args.id), None)
+        if approval is None:
             raise UsageError(
                 f"no approval {args.id[:40]!r} waits",
                 next_step="`sutler approve` lists those that do",
             )
-        console.note(describe(approval))
+        console.note(described(approval))
         if state == "approved":
-            _need_a_person(console)
+            _need_a_person()
         by = f"person:uid{fs.getuid()}"
         lasting = state == "approved" and args.session
         if lasting and not grants.grantable(approval):
@@ -256,10 +244,10 @@ def _settle(
         if settled and lasting:
             folder = grants.give(store, approval, by, door.gate.clock())
     granted = f"; {quote(folder)} may be written in session {approval.session}" if folder else ""
-    return answer(console, {"id": approval.id, "state": state}, f"{approval.id} {state}{granted}")
+    return console.reply({"id": approval.id, "state": state}, f"{approval.id} {state}{granted}")
 
 
-def _need_a_person(console: Console) -> None:
+def _need_a_person() -> None:
     """An agent with a shell must not approve for itself by accident; it can still lie about a
     terminal."""
     if not sys.stdin.isatty():
@@ -268,7 +256,7 @@ def _need_a_person(console: Console) -> None:
             rule="a person approves",
             next_step="run this command in a terminal yourself",
         )
-    if not confirm("approve exactly this, once?"):
+    if not confirm("approve exactly this, once? [y/N] "):
         raise DeniedError("not approved", rule="a person approves")
 
 
@@ -315,4 +303,4 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
         f"{row['bytes']:,} bytes, {row['tokens']:,} tokens\n"
         for row in used
     )
-    return answer(console, {"tools": rows, "callers": used}, text)
+    return console.reply({"tools": rows, "callers": used}, text)

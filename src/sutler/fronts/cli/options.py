@@ -18,7 +18,8 @@ from sutler.config import Layer, Settings
 from sutler.errors import UsageError
 from sutler.formats import FORMATS
 from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
-from sutler.fronts.cli.console import Console, terminal_width
+from sutler.fronts.cli.console import Console
+from sutler.fronts.terminal import terminal_width
 from sutler.paths import RelPath, quote, unquote
 from sutler.scan.globs import separated
 from sutler.scan.place import project_config

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import TextIO
 
 import msgspec
 
@@ -16,7 +14,8 @@ import sutler.config as config
 from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console, harmless
+from sutler.fronts.cli.console import Console
+from sutler.fronts.terminal import can_ask, confirm, harmless
 from sutler.goals import discovery, runner, send
 from sutler.goals.ceiling import Ceiling, ceiling_of
 from sutler.goals.redactions import Redactions
@@ -25,7 +24,6 @@ from sutler.goals.trust import trust_file_of
 from sutler.pack.project import Project
 from sutler.paths import quote
 from sutler.secrets.cleaner import told
-from sutler.system import fs
 
 _LIMITS = ("max_tokens", "max_chars", "tier")
 
@@ -98,41 +96,10 @@ def hooks_of(
     return hooks, redactions
 
 
-def can_ask() -> bool:
-    """Whether a person can answer: on stdin, else on the terminal that shows stderr."""
-    if sys.stdin is not None and sys.stdin.isatty():
-        return True
-    if sys.stderr is None or not sys.stderr.isatty():
-        return False
-    try:
-        fs.close(fs.open("/dev/tty", fs.O_RDWR | fs.O_NOCTTY))
-    except OSError:  # a service or a container has no terminal
-        return False
-    return True
-
-
 def _continue(report: str) -> bool:
     return confirm(
         f"{harmless(report)}\n\nDo you want to continue with the available files? (y/n): "
     )
-
-
-def confirm(question: str) -> bool:
-    """Ask on stderr; the answer comes from stdin, or from the terminal if stdin is a pipe that
-    carries something else."""
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    if sys.stderr.isatty() and not (sys.stdin and sys.stdin.isatty()):
-        try:
-            with open("/dev/tty", encoding="utf-8", errors="replace") as terminal:
-                return _yes(terminal)
-        except OSError:
-            pass
-    return sys.stdin is not None and _yes(sys.stdin)
-
-
-def _yes(stream: TextIO) -> bool:
-    return stream.readline().strip().lower() in ("y", "yes")
 
 
 def tokens_of(text: str, settings: Settings) -> int | None:

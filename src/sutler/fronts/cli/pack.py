@@ -14,7 +14,8 @@ import sutler.config as config
 from sutler.errors import UsageError
 from sutler.formats.document import Section
 from sutler.fronts.cli import options, pack_words
-from sutler.fronts.cli.console import Console, asker, harmless
+from sutler.fronts.cli.console import Console, asker
+from sutler.fronts.terminal import harmless
 from sutler.pack import receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import Report
@@ -278,11 +279,7 @@ def run_tokens(args: argparse.Namespace, console: Console) -> int:
     with following(packing, console):
         text = packing.text()
     tokens = token_counter(counter)(text)  # counts of pieces need not add up to this
-    if args.json:
-        console.answer_json({"tokens": tokens, "counter": counter})
-    else:
-        console.answer(str(tokens))
-    return 0
+    return console.reply({"tokens": tokens, "counter": counter}, str(tokens))
 
 
 def open_project(args: argparse.Namespace) -> tuple[Project, str]:

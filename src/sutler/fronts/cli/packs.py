@@ -6,11 +6,10 @@ from __future__ import annotations
 import argparse
 import os
 
-import msgspec
-
 from sutler.errors import ConflictError, RefusedError, UsageError
-from sutler.fronts.cli.console import Console, read_bytes
+from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import value
+from sutler.fronts.terminal import read_bytes
 from sutler.pack.diff import AnyPack, diff_packs, read_pack
 from sutler.pack.verify import check_pack
 from sutler.paths import quote
@@ -28,9 +27,6 @@ def run_diff_packs(args: argparse.Namespace, console: Console) -> int:
     if args.before == args.after == "-":
         raise UsageError("both packs come from stdin", next_step="give one of them as a file")
     changes = diff_packs(_pack(args.before), _pack(args.after))
-    if args.json:
-        console.answer_json(msgspec.to_builtins(changes))
-        return 0
     groups = (
         ("entered", changes.entered),
         ("left", changes.left),
@@ -38,8 +34,7 @@ def run_diff_packs(args: argparse.Namespace, console: Console) -> int:
         ("content", changes.content_changed),
     )
     rows = [_row(title, change) for title, group in groups for change in group]
-    console.answer("".join(rows) or "the packs show the same")
-    return 0
+    return console.reply(changes, "".join(rows) or "the packs show the same")
 
 
 def _row(title: str, change: PackChange) -> str:
@@ -65,10 +60,7 @@ def is_pack(name: str) -> bool:
 def verify_pack(name: str, console: Console) -> int:
     """0: as it was. 4: files have moved on. 3: the pack itself does not hold."""
     check = check_pack(read_bytes(name), os.getcwd(), os.environ)
-    if console.as_json:
-        console.answer_json(msgspec.to_builtins(check))
-    else:
-        console.answer(_described(check))
+    console.reply(check, _described(check))
     if check.altered:
         raise RefusedError(
             f"{len(check.altered):,} texts are not what their files give, such as"

@@ -18,6 +18,7 @@ from sutler.formats.document import CleanText, Preamble
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, one_of, value
+from sutler.fronts.terminal import at_terminal
 from sutler.pack import picks, receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE
@@ -93,7 +94,7 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
 
 
 def _need_screen() -> None:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         raise UsageError(
             "there is no terminal to pick on",
             rule="the picker reads keys from stdin and draws on stderr",

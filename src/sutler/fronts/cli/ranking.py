@@ -23,7 +23,7 @@ from sutler.scan.snapshot import Excluded, Problem
 from sutler.scan.text import decode
 
 if TYPE_CHECKING:
-    from sutler.budget.task_fit import RankedRegion, Ranking
+    from sutler.budget.task_fit import RankedRegion
 
 
 def configure_rank(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,11 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
         project.tell = bar.tell if bar else None
         ranking = project.ranking(project.scan(), goal)
     ranked = ranking.ranked[: args.top]
-    regions = _regions(ranking, len(ranked)) if args.lines else [()] * len(ranked)
+    regions: Sequence[Sequence[RankedRegion]] = [()] * len(ranked)
+    if args.lines:
+        from sutler.budget.task_fit import ranked_regions
+
+        regions = ranked_regions(ranking, len(ranked))
     if args.json:
         body = [
             msgspec.to_builtins(file) | ({"regions": mine} if args.lines else {})
@@ -84,12 +88,6 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
     rows += [f"also           {companion}\n" for companion in ranking.companions if ranked]
     console.answer("".join(rows))
     return 0
-
-
-def _regions(ranking: Ranking, count: int) -> Sequence[tuple[RankedRegion, ...]]:
-    from sutler.budget.task_fit import ranked_regions
-
-    return ranked_regions(ranking, count)
 
 
 def _task(args: argparse.Namespace) -> str:
@@ -140,16 +138,11 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
         raise UsageError(f"{quote(path)} is not text", next_step="name a source file")
     text = project.clean(len(blob.data))(decoded.text, path).text
     lines = outline_of(path, text)
-    if args.json:
-        parsed = structure_of(path, text)
-        language = parsed.language.name if parsed.language is not None else ""
-        body = {
-            "path": wire_path(path),
-            "language": language,
-            "status": parsed.status,
-            "lines": lines,
-        }
-        console.answer_json(body)
-    else:
+    if not args.json:
         console.answer(render_outline(lines))
+        return 0
+    parsed = structure_of(path, text)
+    language = parsed.language.name if parsed.language is not None else ""
+    body = {"path": wire_path(path), "language": language, "status": parsed.status}
+    console.answer_json({**body, "lines": lines})
     return 0

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from sutler.budget.selection import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console, Progress, read_bytes
+from sutler.fronts.cli.console import Console, Progress
 from sutler.fronts.cli.options import add_action, flag, value
 from sutler.fronts.cli.pack import open_project
+from sutler.fronts.terminal import read_bytes
 from sutler.pack import receipts
 from sutler.pack.load import Loader
 from sutler.pack.project import Project
@@ -157,45 +159,35 @@ def run_receipt(args: argparse.Namespace, console: Console) -> int:
     receipts.verify(receipt, os.environ)
     if pack_file:
         _compare(receipt, pack_file)
-    if args.json:
-        console.answer_json({"pack_id": receipt.pack_id, "verified": True})
-    else:
-        console.answer(
-            f"{receipt.pack_id[:16]}: the seal holds, {counted(len(receipt.files), 'file')}"
-        )
-    return 0
+    files = counted(len(receipt.files), "file")
+    body = {"pack_id": receipt.pack_id, "verified": True}
+    return console.reply(body, f"{receipt.pack_id[:16]}: the seal holds, {files}")
 
 
-def list_receipts(found: list[receipts.Receipt], console: Console) -> int:
-    if console.as_json:
-        rows = [
-            {
-                "pack_id": one.pack_id,
-                "at": one.at,
-                "destination": one.destination,
-                "files": one.context_pack_info["files_included"],
-                "redacted": one.redacted,
-                "findings": sum(one.findings.values()),
-                "hidden": sum(one.hidden.values()),
-            }
-            for one in found
-        ]
-        console.answer_json({"receipts": rows})
-    else:
-        lines = [
-            f"{one.at}  {one.pack_id[:16]}  {one.context_pack_info['files_included']:>6,} files"
-            f"  {sum(one.findings.values()):>4} redacted"
-            f"{'' if one.redacted else ' (NOT redacted)'}  -> {one.destination}\n"
-            for one in found
-        ]
-        console.answer("".join(lines))
-    return 0
+def list_receipts(newest: list[receipts.Receipt], console: Console) -> int:
+    rows: list[dict[str, Any]] = [
+        {
+            "pack_id": receipt.pack_id,
+            "at": receipt.at,
+            "destination": receipt.destination,
+            "files": receipt.context_pack_info["files_included"],
+            "redacted": receipt.redacted,
+            "findings": sum(receipt.findings.values()),
+            "hidden": sum(receipt.hidden.values()),
+        }
+        for receipt in newest
+    ]
+    text = "".join(
+        f"{row['at']}  {row['pack_id'][:16]}  {row['files']:>6,} files  {row['findings']:>4} redacted"
+        f"{'' if row['redacted'] else ' (NOT redacted)'}  -> {row['destination']}\n"
+        for row in rows
+    )
+    return console.reply({"receipts": rows}, text)
 
 
 def _read(name: str) -> receipts.Receipt:
     try:
-        data = read_bytes(name)
-        return msgspec.json.decode(data, type=receipts.Receipt)
+        return msgspec.json.decode(read_bytes(name), type=receipts.Receipt)
     except msgspec.MsgspecError as error:
         raise UsageError(
             f"{quote(name)} is not a receipt: {error}",

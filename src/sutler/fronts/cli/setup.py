@@ -40,25 +40,20 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
             next_step=f"did you mean '{close[0]}'?" if close else "see 'sutler config'",
         )
     names = args.keys or [key.name for key in KEYS]
-    if args.json:
-        body = {
-            name: {
-                "value": settings.values[name],
-                "origin": settings.origins[name],
-                "default": config.BY_NAME[name].default,
-                "help": config.BY_NAME[name].help,
-            }
-            for name in names
+    rows = {
+        name: {
+            "value": settings.values[name],
+            "origin": settings.origins[name],
+            "default": config.BY_NAME[name].default,
+            "help": config.BY_NAME[name].help,
         }
-        console.answer_json({"settings": {name: told_all(one) for name, one in body.items()}})
-    else:
-        rows = [
-            (name, _toml(told_all(settings.values[name])), settings.origins[name]) for name in names
-        ]
-        console.answer(
-            "".join(f"{name:<17} {value:<24} {origin}\n" for name, value, origin in rows)
-        )
-    return 0
+        for name in names
+    }
+    clean = {name: told_all(row) for name, row in rows.items()}
+    text = "".join(
+        f"{name:<17} {_toml(row['value']):<24} {row['origin']}\n" for name, row in clean.items()
+    )
+    return console.reply({"settings": clean}, text)
 
 
 def _toml(value: Value | list[str]) -> str:
@@ -98,8 +93,7 @@ def run_init(args: argparse.Namespace, console: Console) -> int:
         raise SutlerError(
             f"cannot write {quote(path)}: {error.strerror}", next_step="use --print"
         ) from None
-    console.answer_json({"path": quote(path)}) if args.json else console.answer(path)
-    return 0
+    return console.reply({"path": quote(path)}, path)
 
 
 def template(*, own: bool) -> str:
@@ -160,8 +154,7 @@ def run_schema(args: argparse.Namespace, console: Console) -> int:
         return 0
     if args.name is None:
         names = sorted((*published, "tools"))
-        console.answer_json({"schemas": names}) if args.json else console.answer("\n".join(names))
-        return 0
+        return console.reply({"schemas": names}, "\n".join(names))
     plain = re.sub(r"[^a-z]", "", args.name.lower())  # FullPack, full_pack and full-pack are one
     make = next((make for name, make in published.items() if name.replace("-", "") == plain), None)
     if make is None:
@@ -180,16 +173,9 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
 
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
     rows = [(name, *_checked(check)) for name, check in CHECKS]
-    if args.json:
-        console.answer_json(
-            {"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]}
-        )
-    else:
-        console.answer(
-            "".join(
-                f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows
-            )
-        )
+    checks = [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]
+    lines = [f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows]
+    console.reply({"checks": checks}, "".join(lines))
     return 0 if all(ok for _, ok, _ in rows) else 1
 
 
@@ -277,7 +263,4 @@ def run_completion(args: argparse.Namespace, console: Console) -> int:
     from sutler.fronts.cli.options import whole_parser
 
     script = shtab.complete(whole_parser(), shell=args.shell, preamble=COMPLETION_PREAMBLE)  # type: ignore[arg-type]  # one text or one for each shell
-    console.answer_json({"shell": args.shell, "script": script}) if args.json else console.answer(
-        script
-    )
-    return 0
+    return console.reply({"shell": args.shell, "script": script}, script)

@@ -109,26 +109,18 @@ def _init(args: argparse.Namespace, console: Console) -> int:
 
 
 def _status(args: argparse.Namespace, console: Console) -> int:
-    import msgspec
-
     from sutler.store.team import status
 
     now = status(_url(args, *args.words[:1]))
-    if console.as_json:
-        console.answer_json(msgspec.to_builtins(now))
-        return 0
     rows = [f"PostgreSQL {now.server}, schema {now.schema}, login {now.login}"]
     if now.superuser:
         rows.append("this login is a superuser: no row is fenced for it; clients refuse it")
     rows += [f"{tenant}: {role} of {which}" for tenant, role, which in now.memberships]
     rows += [f"  {project}" for project in now.projects]
-    console.answer("\n".join(rows) + "\n")
-    return 0
+    return console.reply(now, "\n".join(rows))
 
 
 def _members(args: argparse.Namespace, console: Console) -> int:
-    import msgspec
-
     from sutler.access.quotas import parse_quota
     from sutler.store import team
 
@@ -153,12 +145,8 @@ def _members(args: argparse.Namespace, console: Console) -> int:
     if words:
         raise UsageError("members takes 'add NAME', 'remove NAME' or nothing")
     listed = team.members(url, args.tenant)
-    if console.as_json:
-        console.answer_json({"members": msgspec.to_builtins(listed)})
-        return 0
     rows = [f"{m.login:24} {m.role:9} {m.projects}  {m.quota}".rstrip() for m in listed]
-    console.answer("\n".join(rows) + "\n")
-    return 0
+    return console.reply({"members": listed}, "\n".join(rows) + "\n")
 
 
 def _move(args: argparse.Namespace, console: Console) -> int:
@@ -217,8 +205,6 @@ def _file(args: argparse.Namespace) -> str:
 
 
 def run_token(args: argparse.Namespace, console: Console) -> int:
-    import msgspec
-
     from sutler.store import tokens
     from sutler.store.postgres import member_database
 
@@ -234,16 +220,12 @@ def run_token(args: argparse.Namespace, console: Console) -> int:
             return 0
         if args.action == "list":
             listed = tokens.listed(database, tenant)
-            if console.as_json:
-                console.answer_json({"tokens": msgspec.to_builtins(listed)})
-                return 0
             rows = [
                 f"{t.id}  {t.person:20} {t.scope:6} {t.projects:12} until {t.expires[:10]}"
                 + (f"  revoked {t.revoked[:10]}" if t.revoked else "")
                 for t in listed
             ]
-            console.answer("\n".join(rows) + "\n" if rows else "no tokens\n")
-            return 0
+            return console.reply({"tokens": listed}, "\n".join(rows) or "no tokens")
         for id in args.words:
             if not tokens.revoke(database, tenant, id, time.time()):
                 raise UsageError(f"no token {id[:40]!r}", next_step="see 'sutler token list'")

@@ -8,9 +8,10 @@ import argparse
 from sutler.edits.versions import NO_CHANGE, Shown, get_diff
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, UsageError
-from sutler.fronts.cli.console import Console, read_bytes
-from sutler.fronts.cli.door import add_profile, answer, opened
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.door import add_profile, opened
 from sutler.fronts.cli.options import flag, integer, one_of, value
+from sutler.fronts.terminal import read_bytes, read_text
 from sutler.paths import quote
 from sutler.store.records import Conflict, FileChange, PatchResult
 from sutler.tools import call
@@ -30,15 +31,6 @@ def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
     add_profile(parser)
 
 
-def _text(name: str) -> str:
-    """A file the user names, or stdin; bytes that are not UTF-8 are refused, since their encoding
-    is unknown."""
-    try:
-        return read_bytes(name).decode()
-    except UnicodeDecodeError:
-        raise UsageError("the input is not UTF-8") from None
-
-
 def _common(args: argparse.Namespace) -> dict[str, object]:
     common = {"reason": args.reason, "dry_run": args.dry_run}
     return common | {"base": args.base} if hasattr(args, "base") else common
@@ -50,25 +42,15 @@ def _report(console: Console, result: object) -> int:
         console.note(note)
     if len(result.files) > 1:
         for item in result.files:
-            what = (
-                "deleted"
-                if not item.after
-                else (
-                    "created"
-                    if not item.before
-                    else "same"
-                    if item.after == item.before
-                    else "changed"
-                )
-            )
-            console.note(f"  {what:<8} {item.path}{'  (merged)' if item.merged else ''}")
+            merged = "  (merged)" if item.merged else ""
+            console.note(f"  {_word(item):<8} {item.path}{merged}")
     undo = (
         f"; 'sutler rollback --call {result.call}' takes it back"
         if result.call and result.diff
         else ""
     )
     console.note(f"{result.message}{undo}")
-    return answer(console, result, result.diff)
+    return console.reply(result, result.diff)
 
 
 def _word(item: FileChange) -> str:
@@ -88,7 +70,7 @@ def configure_write(parser: argparse.ArgumentParser) -> None:
 
 def run_write(args: argparse.Namespace, console: Console) -> int:
     mode = "append" if args.append else "create" if args.create else "truncate"
-    content = _text(args.source)
+    content = read_text(args.source)
     with opened(args, console) as door:
         arguments = {"path": args.path, "content": content, "mode": mode, **_common(args)}
         return _report(console, call(door, "write_file", arguments))
@@ -101,7 +83,7 @@ def configure_patch(parser: argparse.ArgumentParser) -> None:
 
 
 def run_patch(args: argparse.Namespace, console: Console) -> int:
-    patch = _text(args.source)
+    patch = read_text(args.source)
     with opened(args, console) as door:
         return _report(
             console, call(door, "apply_patch", {"patch": patch, "path": args.path, **_common(args)})
@@ -138,7 +120,7 @@ def configure_apply(parser: argparse.ArgumentParser) -> None:
 
 
 def run_apply(args: argparse.Namespace, console: Console) -> int:
-    return apply_text(_text(args.source), _seen(args.pack) if args.pack else {}, args, console)
+    return apply_text(read_text(args.source), _seen(args.pack) if args.pack else {}, args, console)
 
 
 def apply_text(
@@ -188,7 +170,7 @@ def run_diff(args: argparse.Namespace, console: Console) -> int:
         text = get_diff(door, args.path, args.version1 or None, args.version2 or None)
     if not text:
         console.note(NO_CHANGE)
-    return answer(console, {"diff": text}, text)
+    return console.reply({"diff": text}, text)
 
 
 def configure_history(parser: argparse.ArgumentParser) -> None:
@@ -208,7 +190,7 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
         f"{f'  call {item.call.partition(chr(46))[0]}' if item.call else ''}\n"
         for item in versions
     )
-    return answer(console, {"versions": versions}, text)
+    return console.reply({"versions": versions}, text)
 
 
 def configure_rollback(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from sutler.access.door import Door
 from sutler.access.setup import SessionView
 from sutler.errors import UsageError
+from sutler.fronts.terminal import read_text
 from sutler.paths import counted, extension, quote
 from sutler.store.records import Listing, PatchResult, Reading, Version
 from sutler.tools import call
@@ -112,24 +113,11 @@ def reading_reply(result: object) -> Reply:
 
 def patch(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     del scene
-    if not words:
+    if not words or words[0] == "-":  # stdin is the keyboard
         raise UsageError("/patch needs a FILE", next_step="give the file that holds the patch")
-    result = call(door, "apply_patch", {"patch": _text(words[0]), "reason": "picker"})
+    result = call(door, "apply_patch", {"patch": read_text(words[0]), "reason": "picker"})
     assert isinstance(result, PatchResult)  # noqa: S101  # the table of tools says so
     return Reply(result.message, result.diff, wrote=True)
-
-
-def _text(name: str) -> str:
-    """A file that the user names, anywhere; as `sutler patch FILE` reads it."""
-    try:
-        with open(name, "rb") as stream:
-            return stream.read().decode()
-    except UnicodeDecodeError:
-        raise UsageError(f"{quote(name)} is not UTF-8") from None
-    except (OSError, ValueError) as fault:
-        raise UsageError(
-            f"cannot read {quote(name)}: {getattr(fault, 'strerror', None) or 'no such name'}"
-        ) from None
 
 
 def diff(door: Door, words: Sequence[str], scene: Scene) -> Reply:

@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from sutler.fronts.cli.door import describe
+from sutler.fronts.terminal import described
 from sutler.fronts.tui.panes import TextPane
 from sutler.store.records import Approval
 
@@ -59,7 +59,7 @@ class Asker:
 
         def put() -> None:
             self._app.push_screen(
-                Question(describe(approval)), lambda answer: _settle(waiting, answer)
+                Question(described(approval)), lambda answer: _settle(waiting, answer)
             )
 
         self._app.call_from_thread(put)
