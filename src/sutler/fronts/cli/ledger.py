@@ -69,9 +69,8 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         if args.compact:
             _recorded(door, "compact", door.gate.store.compact)
             console.note("compacted")
-        if args.rotate is not None or args.keep_versions is not None:
-            return 0
-        if args.clear_cache or args.compact:
+        limits = args.rotate, args.keep_versions
+        if limits != (None, None) or args.clear_cache or args.compact:
             return 0
         if args.export:
             return _export(args.export, door, console)
