@@ -8,8 +8,8 @@ import os
 import re
 import sys
 
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pick import Task
+from sutler.fronts.console import Console
 from sutler.fronts.tui.app import Picker
 from sutler.pack.project import Project
 from sutler.store.records import PROFILES, Caller

@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pick import Task
+from sutler.fronts.console import Console
 from sutler.fronts.tui.app import Picker
 from sutler.fronts.tui.picking import Plan, Weight
 from sutler.pack import picks

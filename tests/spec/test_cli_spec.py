@@ -338,7 +338,7 @@ def test_progress_on_a_terminal_only(plant: Plant) -> None:
 def test_every_long_work_has_its_bar(plant: Plant, words: tuple[str, ...], bar: bytes) -> None:
     """Scanning counts, for nobody knows the whole yet; indexing and redacting fill a bar."""
     folder = plant({f"f{i}.py": f"wheels = {i}\n" for i in range(40)})
-    eager = "from sutler.fronts.cli.console import Progress; Progress.DELAY = Progress.PAUSE = 0; "
+    eager = "from sutler.fronts.console import Progress; Progress.DELAY = Progress.PAUSE = 0; "
     start = (
         f"import sys; {eager}from sutler.fronts.cli.main import run; sys.exit(run(sys.argv[1:]))"
     )
@@ -368,7 +368,7 @@ def test_progress_does_not_write_over_the_data(plant: Plant) -> None:
 
 
 def test_short_work_shows_no_progress(plant: Plant) -> None:
-    from sutler.fronts.cli.console import Progress
+    from sutler.fronts.console import Progress
 
     assert Progress.DELAY >= 0.5
 

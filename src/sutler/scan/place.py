@@ -13,7 +13,7 @@ from msgspec import Struct
 from sutler.config import Layer, parse_toml
 from sutler.errors import RefusedError, UsageError
 from sutler.languages import MANIFESTS
-from sutler.paths import RelPath, quote
+from sutler.paths import RelPath, quote, unquote
 from sutler.scan.git import find_repository
 from sutler.scan.root import DESCRIPTORS
 from sutler.system import fs
@@ -272,3 +272,21 @@ def _unreadable(shown: str, why: str) -> UsageError:
         rule="settings that are there are not passed over",
         next_step="make it a readable file, or move it away",
     )
+
+
+def path_within(root: str, path: str) -> RelPath:
+    """A path of the project below `root`, as it was given on the command line or in the quoted form
+    of listings."""
+    if not path:
+        raise UsageError(
+            "an empty path was given", next_step="name a file or folder of this project"
+        )
+    spelt = path if os.path.lexists(path) else unquote(path)
+    target = os.path.relpath(os.path.abspath(spelt), root)
+    if target == ".." or target.startswith("../"):
+        raise UsageError(
+            f"{quote(path)} lies outside this folder",
+            rule="the command is about one project",
+            next_step="run it from there",
+        )
+    return RelPath("" if target == "." else target)

@@ -10,9 +10,9 @@ import sys
 import msgspec
 
 from sutler.errors import SutlerError, UsageError
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, caller
 from sutler.fronts.cli.options import add_action, flag, integer, one_of, repeated, value
+from sutler.fronts.console import Console
 from sutler.store.records import PROFILES, Approval
 
 HOST, PORT = "127.0.0.1", 8377

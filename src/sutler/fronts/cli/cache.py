@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import add_action
+from sutler.fronts.console import Console
 from sutler.paths import quote
 from sutler.remote import shelf
 from sutler.secrets.cleaner import told

@@ -8,9 +8,9 @@ import sys
 
 from sutler.config import layer_from_table
 from sutler.errors import RefusedError, UsageError
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import task_text
 from sutler.fronts.cli.options import add_action, flag, value
+from sutler.fronts.console import Console
 from sutler.pack.changes import working_changes
 from sutler.pack.project import Project
 from sutler.paths import counted, normalize_path, quote

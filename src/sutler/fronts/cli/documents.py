@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from sutler.config import Settings
 from sutler.errors import UsageError
-from sutler.fronts.cli.console import Console, asker
 from sutler.fronts.cli.pack_words import LEFT_OUT, leave_receipt, summary, without_outputs
-from sutler.fronts.terminal import read_text
+from sutler.fronts.console import Console, asker, read_text
 from sutler.pack import documents, receipts
 from sutler.pack.delivery import Sending, send
 from sutler.pack.project import Project

@@ -15,9 +15,8 @@ from typing import Literal
 
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, integer, one_of, value
-from sutler.fronts.terminal import at_terminal, confirm, described
+from sutler.fronts.console import Console, at_terminal, confirm, described
 from sutler.paths import counted, quote
 from sutler.store.records import PROFILES, Approval, Caller, Listing, Reading
 from sutler.system import fs

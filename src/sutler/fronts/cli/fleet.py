@@ -17,8 +17,8 @@ from sutler.fleet import catalogue, dataset, lookup, workers
 from sutler.fleet.catalogue import Fleet
 from sutler.fleet.queue import STATES, Queue, open_queue
 from sutler.fleet.units import KINDS, units_of, version_of_work
-from sutler.fronts.cli.console import Console, Progress
 from sutler.fronts.cli.options import add_actions, add_store, integer, one_of, value
+from sutler.fronts.console import Console, Progress
 from sutler.paths import quote
 from sutler.store.atomic import write_atomic
 

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from sutler.config import Settings
 from sutler.fronts.cli import outgoing_prompt
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_target
 from sutler.fronts.cli.goals import add_sending, run_job
 from sutler.fronts.cli.options import flag, one_of, value
+from sutler.fronts.console import Console
 from sutler.goals import discovery, gather, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.context_files import ContextFile

@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from sutler.errors import DeniedError, SutlerError, UsageError
 from sutler.fronts.cli import outgoing_prompt
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import GOAL_NAMES, add_compat, add_target
 from sutler.fronts.cli.options import flag, value
-from sutler.fronts.terminal import can_ask, confirm, folded
+from sutler.fronts.console import Console, can_ask, confirm, folded
 from sutler.goals import discovery, draft, params, trust
 from sutler.goals.model_command import command_model
 from sutler.paths import quote

@@ -15,9 +15,9 @@ from io import FileIO
 from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import outgoing_prompt
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_compat, add_goal, add_target
 from sutler.fronts.cli.options import flag, value
+from sutler.fronts.console import Console
 from sutler.goals import discovery, params, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.redactions import Redactions
@@ -129,7 +129,7 @@ def run_job(job: Job, args: argparse.Namespace, settings: Settings, console: Con
     outgoing = _outgoing(prompt, job, redactions, f"`{_spelled(sent.command)}`")
     outgoing.announce(console)
     if args.receipt:
-        from sutler.fronts.cli.console import json_text
+        from sutler.fronts.console import json_text
 
         outgoing_prompt.write_text(args.receipt, json_text({"sent": sent}))
     with ExitStack() as stack:

@@ -12,16 +12,15 @@ import msgspec
 from sutler.errors import RefusedError
 from sutler.formats.tree import DEEPEST
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, one_of, value
 from sutler.fronts.cli.pack import following, open_project
-from sutler.fronts.terminal import harmless
+from sutler.fronts.console import Console, harmless
 from sutler.pack.project import Project
 from sutler.pack.report import Shown, by_reason, capped
 from sutler.pack.why import for_agent, verdict
 from sutler.paths import counted, quote, wire_path
 from sutler.scan.judge import DOORS
-from sutler.scan.place import locate
+from sutler.scan.place import locate, path_within
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded
 from sutler.secrets.cleaner import told, told_all
@@ -225,7 +224,7 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     """The decision of the code that acts: for a pack the scan, then selection, reading and the
     budget; for the other doors their own rules."""
     place = locate([], os.getcwd())
-    path = options.path_within(place.root, args.path)
+    path = path_within(place.root, args.path)
     settings = options.settings_for(args, place.root)
     project = Project(settings=settings)
     with Root(place.root) as root:

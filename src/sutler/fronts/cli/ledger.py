@@ -18,10 +18,9 @@ from sutler.access.audit import export, verify_export
 from sutler.access.door import Door
 from sutler.edits.consent import waiting
 from sutler.errors import DeniedError, SutlerError, UsageError
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import opened
 from sutler.fronts.cli.options import flag, integer, value
-from sutler.fronts.terminal import confirm, described
+from sutler.fronts.console import Console, confirm, described
 from sutler.paths import ROOT, quote
 from sutler.store.records import Approval, AuditRow, Call, Outcome, stamp, unseal
 from sutler.system import fs

@@ -7,7 +7,7 @@ import sys
 
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli.command_table import BY_NAME, COMMANDS, EXIT_CODES
-from sutler.fronts.cli.console import Console, forget_stdout
+from sutler.fronts.console import Console, forget_stdout
 from sutler.version import VERSION
 
 # `--help` needs neither typing nor argparse, and each costs more than the interpreter.

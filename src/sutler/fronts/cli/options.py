@@ -18,9 +18,7 @@ from sutler.config import Layer, Settings
 from sutler.errors import UsageError
 from sutler.formats import FORMATS
 from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
-from sutler.fronts.cli.console import Console
-from sutler.fronts.terminal import terminal_width
-from sutler.paths import RelPath, quote, unquote
+from sutler.fronts.console import Console, terminal_width
 from sutler.scan.globs import separated
 from sutler.scan.place import project_config
 from sutler.setting_table import TIERS
@@ -245,24 +243,6 @@ def _format_of(file: str) -> str:
     return next(
         (name for name in ("claude", "xml", "json") if file.endswith(FORMATS[name].ENDING)), ""
     )
-
-
-def path_within(root: str, path: str) -> RelPath:
-    """A path of the project below `root`, as it was given on the command line or in the quoted form
-    of listings."""
-    if not path:
-        raise UsageError(
-            "an empty path was given", next_step="name a file or folder of this project"
-        )
-    spelt = path if os.path.lexists(path) else unquote(path)
-    target = os.path.relpath(os.path.abspath(spelt), root)
-    if target == ".." or target.startswith("../"):
-        raise UsageError(
-            f"{quote(path)} lies outside this folder",
-            rule="the command is about one project",
-            next_step="run it from there",
-        )
-    return RelPath("" if target == "." else target)
 
 
 Act = Callable[[argparse.Namespace, Console], int]

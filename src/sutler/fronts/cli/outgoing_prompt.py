@@ -14,8 +14,7 @@ import sutler.config as config
 from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
-from sutler.fronts.terminal import can_ask, confirm, harmless
+from sutler.fronts.console import Console, can_ask, confirm, harmless
 from sutler.goals import discovery, runner, send
 from sutler.goals.ceiling import Ceiling, ceiling_of
 from sutler.goals.redactions import Redactions

@@ -14,8 +14,7 @@ import sutler.config as config
 from sutler.errors import UsageError
 from sutler.formats.document import Section
 from sutler.fronts.cli import options, pack_words
-from sutler.fronts.cli.console import Console, asker
-from sutler.fronts.terminal import harmless
+from sutler.fronts.console import Console, asker, harmless
 from sutler.pack import receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import Report

@@ -14,9 +14,8 @@ import msgspec
 
 from sutler.formats import FORMATS
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, integer, one_of, switch, value
-from sutler.fronts.terminal import harmless, terminal_width
+from sutler.fronts.console import Console, harmless, terminal_width
 from sutler.pack import receipts
 from sutler.pack.project import Project
 from sutler.pack.report import WHOLE, Report, capped

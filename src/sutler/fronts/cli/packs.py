@@ -7,9 +7,8 @@ import argparse
 import os
 
 from sutler.errors import ConflictError, RefusedError, UsageError
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import value
-from sutler.fronts.terminal import read_bytes
+from sutler.fronts.console import Console, read_bytes
 from sutler.pack.diff import AnyPack, diff_packs, read_pack
 from sutler.pack.verify import check_pack
 from sutler.paths import quote

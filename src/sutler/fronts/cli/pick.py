@@ -16,9 +16,8 @@ from sutler.errors import UsageError
 from sutler.formats import FORMATS
 from sutler.formats.document import CleanText, Preamble
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, one_of, value
-from sutler.fronts.terminal import at_terminal
+from sutler.fronts.console import Console, at_terminal
 from sutler.pack import picks, receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE

@@ -12,12 +12,12 @@ import msgspec
 
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, integer, value
 from sutler.fronts.cli.pack import open_project
+from sutler.fronts.console import Console
 from sutler.pack.project import Project
 from sutler.paths import quote, wire_path
-from sutler.scan.place import locate
+from sutler.scan.place import locate, path_within
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, Problem
 from sutler.scan.text import decode
@@ -118,7 +118,7 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
     from sutler.scan.walk import explain
 
     place = locate([], os.getcwd())
-    project, path = Project(), options.path_within(place.root, args.path)
+    project, path = Project(), path_within(place.root, args.path)
     with Root(place.root) as root:
         verdict = explain(root, project.rules(), path, named=True)
         if isinstance(verdict, Excluded):

@@ -8,9 +8,8 @@ import sys
 
 from sutler.errors import UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import value
-from sutler.fronts.terminal import read_bytes
+from sutler.fronts.console import Console, read_bytes
 from sutler.pack.page.build import Watch, view_of_pack, view_of_run
 from sutler.pack.page.html import page
 from sutler.pack.page.view import View

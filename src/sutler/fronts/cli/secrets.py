@@ -12,10 +12,9 @@ import msgspec
 from sutler.budget.selection import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console, Progress
 from sutler.fronts.cli.options import add_action, flag, value
 from sutler.fronts.cli.pack import open_project
-from sutler.fronts.terminal import read_bytes
+from sutler.fronts.console import Console, Progress, read_bytes
 from sutler.pack import receipts
 from sutler.pack.load import Loader
 from sutler.pack.project import Project
@@ -178,8 +177,8 @@ def list_receipts(newest: list[receipts.Receipt], console: Console) -> int:
         for receipt in newest
     ]
     text = "".join(
-        f"{row['at']}  {row['pack_id'][:16]}  {row['files']:>6,} files  {row['findings']:>4} redacted"
-        f"{'' if row['redacted'] else ' (NOT redacted)'}  -> {row['destination']}\n"
+        f"{row['at']}  {row['pack_id'][:16]}  {row['files']:>6,} files  {row['findings']:>4} "
+        f"redacted{'' if row['redacted'] else ' (NOT redacted)'}  -> {row['destination']}\n"
         for row in rows
     )
     return console.reply({"receipts": rows}, text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from sutler.errors import UsageError
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import add_store, flag, integer, one_of, repeated, value
+from sutler.fronts.console import Console
 from sutler.store.records import PROFILES
 
 

@@ -15,8 +15,8 @@ import msgspec
 import sutler.config as config
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, one_of, value
+from sutler.fronts.console import Console
 from sutler.pack.report import Report
 from sutler.paths import quote
 from sutler.scan.place import locate

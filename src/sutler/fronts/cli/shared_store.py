@@ -8,7 +8,6 @@ import os
 import time
 
 from sutler.errors import UsageError
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import (
     add_action,
     add_actions,
@@ -18,6 +17,7 @@ from sutler.fronts.cli.options import (
     one_of,
     value,
 )
+from sutler.fronts.console import Console
 from sutler.store.fences import ROLES
 from sutler.store.home import is_url
 

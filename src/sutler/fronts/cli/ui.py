@@ -8,9 +8,9 @@ import socket
 
 from sutler.errors import SutlerError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import value
 from sutler.fronts.cli.pack import open_project
+from sutler.fronts.console import Console
 
 LOOPBACK = "127.0.0.1"
 

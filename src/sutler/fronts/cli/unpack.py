@@ -8,9 +8,8 @@ from hashlib import sha256
 from sutler.errors import UsageError
 from sutler.formats.document import Pack
 from sutler.formats.split import merge
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.options import flag, value
-from sutler.fronts.terminal import read_bytes
+from sutler.fronts.console import Console, read_bytes
 from sutler.pack.diff import AnyPack, read_pack
 from sutler.pack.unpack import deposit, project_of, unpacked
 from sutler.paths import counted, quote, wire_path

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from sutler.errors import SutlerError, UsageError
-from sutler.fronts.cli.console import Console
+from sutler.fronts.console import Console
 from sutler.pack.project import Project
 
 QUIET_MS = 300

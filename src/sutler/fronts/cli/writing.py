@@ -8,10 +8,9 @@ import argparse
 from sutler.edits.versions import NO_CHANGE, Shown, get_diff
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, UsageError
-from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, opened
 from sutler.fronts.cli.options import flag, integer, one_of, value
-from sutler.fronts.terminal import read_bytes, read_text
+from sutler.fronts.console import Console, read_bytes, read_text
 from sutler.paths import quote
 from sutler.store.records import Conflict, FileChange, PatchResult
 from sutler.tools import call

@@ -14,7 +14,7 @@ from msgspec import Struct
 from sutler.access.door import Door
 from sutler.access.setup import SessionView
 from sutler.errors import UsageError
-from sutler.fronts.terminal import read_text
+from sutler.fronts.console import read_text
 from sutler.paths import counted, extension, quote
 from sutler.store.records import Listing, PatchResult, Reading, Version
 from sutler.tools import call

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from sutler.fronts.terminal import harmless
+from sutler.fronts.console import harmless
 from sutler.fronts.tui.picking import Row
 from sutler.paths import quote
 

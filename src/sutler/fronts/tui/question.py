@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from sutler.fronts.terminal import described
+from sutler.fronts.console import described
 from sutler.fronts.tui.panes import TextPane
 from sutler.store.records import Approval
 

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.widgets import Footer, Input, Static
 
 from sutler.errors import UsageError
-from sutler.fronts.terminal import harmless
+from sutler.fronts.console import harmless
 from sutler.fronts.tui.door_thread import Background
 from sutler.fronts.tui.panes import TextPane, TreePane
 from sutler.fronts.tui.picking import Budget, Plan, bar_line
