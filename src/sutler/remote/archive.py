@@ -24,13 +24,13 @@ Member = tuple[str, int, bool, object]
 
 
 def is_archive(path: str) -> bool:
-    """Whether a file that a user named is an archive by its name."""
+    """Return whether a file from the user is an archive by its name."""
     return path.lower().endswith((*ZIPS, *TARS)) and os.path.isfile(path)
 
 
 def unpacked(path: str, environ: Mapping[str, str]) -> str:
-    """A folder with the regular files of an archive, from the cache if it was unpacked before. A
-    single folder at the top is left out, as in sdists and npm tarballs."""
+    """Return a folder with the regular files of an archive, cached from an earlier run. A single
+    folder at the top is left out, as in sdists and npm tarballs."""
     what = f"the archive {quote(os.path.basename(path))}"
     try:
         with open(path, "rb") as stream:
@@ -93,7 +93,7 @@ def _of_tar(opened: tarfile.TarFile) -> Iterator[Member]:
 
 
 def _top(members: list[Member]) -> int:
-    """The length of the one folder that everything stands in, with its slash; else 0."""
+    """Return the length of the one folder that holds everything, with its slash; else 0."""
     tops = {name.partition("/")[0] + "/" for name, *_ in members}
     nested = all("/" in name for name, *_ in members)
     return len(next(iter(tops))) if len(tops) == 1 and nested else 0

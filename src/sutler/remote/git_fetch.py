@@ -1,8 +1,9 @@
-"""Fetch a repository with git, hardened, and write its files ourselves.
+"""Fetch a repository with git, hardened, and write its files without a checkout.
 
 git does the transport and keeps the objects: no hooks, no filters, no submodules, no prompts, no
-configuration of the user's or the machine's, one protocol, no redirects to another host. Files are
-written from the objects by this module, so that no checkout runs. Time and disk are bounded."""
+configuration of the user or the machine, one protocol, no redirects to another host. This module
+writes the files from the objects, so that no checkout runs. Time and disk are bounded.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ from sutler.remote.shelf import MOST_BYTES, Writer, fetched, plain_path, size_of
 from sutler.remote.source import Remote
 
 SECONDS = 300.0
-"""For one call of git."""
+"""Time limit for one call of git."""
 LARGEST_FETCH = MOST_BYTES
-"""Bytes of objects that a fetch may bring."""
+"""Limit of a fetch in bytes of objects."""
 _REDIRECTED = re.compile(r"returned error: 30\d")
 _PAUSE = 0.05
 _OUTPUT = 64 << 20
@@ -67,8 +68,8 @@ _SETTINGS = (
 
 
 def checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
-    """A folder with the files of the wanted commit, and the older commit of a range or "". From the
-    cache if it was fetched before. A repository that its host has renamed is fetched from its new
+    """Return a folder with the files of the wanted commit, and the older commit of a range or "".
+    An earlier fetch is reused. A repository that its host has renamed is fetched from its new
     address."""
     try:
         return _checkout(remote, environ)
@@ -80,7 +81,7 @@ def checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def mirror(remote: Remote, folder: str, environ: Mapping[str, str]) -> None:
-    """Bring the wanted commit into the repository at `folder`, which is made if it is not there.
+    """Fetch the wanted commit into the repository at `folder`, which is created if it is absent.
     Only objects that it lacks are fetched, and no file is written from them."""
     commit = _resolved(remote, remote.ref or "HEAD", environ)
     try:
@@ -106,7 +107,7 @@ def _checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _resolved(remote: Remote, ref: str, environ: Mapping[str, str]) -> str:
-    """The commit that a branch, a tag or HEAD names; a full commit id is itself."""
+    """Return the commit of a branch, a tag or HEAD; a full commit id is itself."""
     if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", ref):
         return ref
     names = [ref] if ref == "HEAD" or ref.startswith("refs/") else _spellings(ref)
@@ -124,12 +125,12 @@ def _resolved(remote: Remote, ref: str, environ: Mapping[str, str]) -> str:
 
 
 def _spellings(ref: str) -> list[str]:
-    """The full names that a short one may mean; a peeled tag before the tag itself."""
+    """Return the full names that a short one may mean; a peeled tag before the tag itself."""
     return [f"refs/heads/{ref}", f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}"]
 
 
 def _fetch(remote: Remote, commits: Sequence[str], folder: str, environ: Mapping[str, str]) -> None:
-    """A repository at `folder` with these commits alone, and an index of the first."""
+    """Create a repository at `folder` with these commits alone, and an index of the first."""
     _git(remote, ["init", "--quiet", "--template=", "--", folder], "/", environ)
     words = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]
     words += ["--no-write-fetch-head", "--no-auto-maintenance", "--", remote.url, *commits]
@@ -139,8 +140,8 @@ def _fetch(remote: Remote, commits: Sequence[str], folder: str, environ: Mapping
 
 
 def _write_files(remote: Remote, commit: str, folder: str, environ: Mapping[str, str]) -> None:
-    """Write the regular files of a commit. Links and submodules are not written: a scan does not
-    follow them either."""
+    """Write the regular files of a commit, but no links and submodules, which a scan does not
+    follow either."""
     what = f"the repository {quote(remote.url)}"
     listing = _git(remote, ["ls-tree", "-r", "-l", "-z", "--full-tree", commit], folder, environ)
     rows = []
@@ -177,7 +178,7 @@ def _objects(folder: str, environ: Mapping[str, str]) -> subprocess.Popen[bytes]
 def _blobs(
     child: subprocess.Popen[bytes], rows: Sequence[tuple[str, bool, bytes, int]]
 ) -> Iterator[bytes]:
-    """The bytes of each object, asked for and read one at a time."""
+    """Yield the bytes of each object, requested and read one at a time."""
     assert child.stdin is not None  # noqa: S101  # both are pipes
     assert child.stdout is not None  # noqa: S101
     for path, _, digest, size in rows:
@@ -198,7 +199,7 @@ def _prefix(scheme: str) -> list[str]:
 
 
 def _environment(scheme: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """No configuration and no prompt: what is not named here does not reach git."""
+    """Return git's whole environment, without configuration or prompts."""
     passed = {name: environ[name] for name in _PASSED_ON if name in environ}
     return {
         **passed,
@@ -263,7 +264,7 @@ def _failure(remote: Remote, err: bytes) -> SutlerError:
 
 
 class _Watch:
-    """A child of which output, time and disk are bounded; it ends with everything it started."""
+    """A child process with limits on output, time and disk; its own children end with it."""
 
     def __init__(self, child: subprocess.Popen[bytes], folder: str) -> None:
         self._child = child
@@ -282,7 +283,7 @@ class _Watch:
                 pipe.close()
 
     def talk(self) -> tuple[bytes, bytes]:
-        """Wait for the child in short turns, so that limits are looked at."""
+        """Wait for the child in short turns, so that limits are checked."""
         until = time.monotonic() + SECONDS
         while True:
             try:

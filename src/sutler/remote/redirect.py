@@ -1,7 +1,8 @@
-"""The new address of a renamed repository, if its host says so for itself.
+"""The new address of a renamed repository, from its own host.
 
-git follows no redirect here: it would follow one to any host, a private address included. A rename
-on the same host is asked for separately and held to the same scheme, host and port."""
+git follows no redirect here: it would follow one to any host, private addresses included. A rename
+on the same host is requested separately and must keep the same scheme, host and port.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _QUESTION = "/info/refs?service=git-upload-pack"
 
 
 class _Unfollowed(HTTPRedirectHandler):
-    """Answer a redirect as the error that it is."""
+    """Raises a redirect as an error instead of following it."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -25,7 +26,7 @@ class _Unfollowed(HTTPRedirectHandler):
 
 
 def new_address(url: str) -> str:
-    """Where a repository was renamed to on its own host, or ""."""
+    """Return the address to which a repository was renamed on its own host, or ""."""
     if urlsplit(url).scheme not in ("http", "https"):
         return ""
     question = url.rstrip("/") + _QUESTION

@@ -16,13 +16,13 @@ from sutler.store.state import private_dir
 
 FOLDER = "remotes"
 DEEPEST = 100
-"""Levels of folders in a fetched tree."""
+"""Limit of nested folders in a fetched tree."""
 MOST_FILES = 200_000
 MOST_BYTES = 1_000_000_000
 
 
 class Shelved(Struct, frozen=True):
-    """One fetched folder: its name in the cache, its size and when it was last used."""
+    """One fetched folder: its name in the cache, its size, and the time of its last use."""
 
     name: str
     size: int
@@ -34,8 +34,8 @@ def shelf(environ: Mapping[str, str]) -> str:
 
 
 def fetched(key: str, name: str, environ: Mapping[str, str], fill: Callable[[str], None]) -> str:
-    """The folder `name` for `key`; `fill` makes its content in an empty folder if it is not there.
-    What `fill` leaves behind when it fails is removed."""
+    """Return the folder `name` for `key`; if it is absent, `fill` writes its content into an empty
+    folder. Files of a `fill` that fails are removed."""
     place = os.path.join(shelf(environ), sha256(key.encode("utf-8", "surrogateescape")).hexdigest())
     if not os.path.isdir(place):
         make_room(environ)
@@ -55,7 +55,7 @@ def fetched(key: str, name: str, environ: Mapping[str, str], fill: Callable[[str
 
 
 def shelved(environ: Mapping[str, str]) -> list[Shelved]:
-    """Every fetched folder, the least recently used first."""
+    """Return every fetched folder, the least recently used first."""
     place = os.path.join(home.cache_folder(environ), FOLDER)
     try:
         with os.scandir(place) as listing:
@@ -70,7 +70,7 @@ def shelved(environ: Mapping[str, str]) -> list[Shelved]:
 
 
 def size_of(folder: str) -> int:
-    """The bytes of all files below a folder; what vanishes meanwhile does not count."""
+    """Sum the bytes of all files below a folder; files that vanish meanwhile do not count."""
     total = 0
     for at, _, files in os.walk(folder):
         for file in files:
@@ -88,7 +88,7 @@ def forget_shelved(names: list[str], environ: Mapping[str, str]) -> None:
 
 
 def make_room(environ: Mapping[str, str]) -> None:
-    """Forget what was not used for longest, until there is room for one more of the largest."""
+    """Delete the least recently used folders until there is room for one more of the largest."""
     rows = shelved(environ)
     total = sum(row.size for row in rows)
     for row in rows:
@@ -99,8 +99,8 @@ def make_room(environ: Mapping[str, str]) -> None:
 
 
 class Writer:
-    """Writes the files of a fetched tree below a folder, with limits on number, size and depth.
-    Every folder is one that it made itself, so no link is followed."""
+    """Writes the files of a fetched tree below a folder, with limits on number, size and depth. It
+    creates every folder itself, so it follows no link."""
 
     def __init__(self, folder: str, what: str) -> None:
         self._folder = folder
@@ -109,7 +109,7 @@ class Writer:
         self._files = self._bytes = 0
 
     def room(self, size: int) -> None:
-        """Refuse one more file of so many bytes if it is above a limit."""
+        """Refuse a file of `size` bytes if it exceeds a limit."""
         self._files += 1
         self._bytes += size
         if self._files > MOST_FILES or self._bytes > MOST_BYTES:
@@ -138,7 +138,7 @@ class Writer:
 
 
 def plain_path(path: str) -> bool:
-    """Whether a path of a fetched tree may be written: relative, without dots, no `.git`."""
+    """Return whether a path of a fetched tree may be written: relative, without dots, no `.git`."""
     parts = path.split("/")
     return bool(path) and not any(
         part in ("", ".", "..") or part.lower() == ".git" or "\0" in part for part in parts

@@ -1,4 +1,4 @@
-"""How a remote repository is written: `owner/name[@ref][:path]`, `owner/name#7`, or a git URL."""
+"""Addresses of remote repositories: `owner/name[@ref][:path]`, `owner/name#7`, or a git URL."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sutler.errors import RefusedError, UsageError
 from sutler.paths import quote
 
 HOST = "https://github.com"
-"""Where `owner/name` is."""
+"""Host of `owner/name`."""
 SCHEMES = ("https", "ssh", "file")
 LOCAL_SCHEMES = ("http", "git")
-"""Neither encrypted nor authenticated: for servers on this machine only."""
+"""Neither encrypted nor authenticated: allowed for servers on this machine only."""
 
 _SHORT = re.compile(r"([\w-][\w.-]*)/([\w-][\w.-]*)((?:#\d+)|(?:@[^:\s]+))?(?::([^\s]+))?")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://\S+")
@@ -33,8 +33,8 @@ _FORMS = "owner/name[@ref][:path], or a URL with https, ssh or file"
 
 
 class Remote(Struct, frozen=True):
-    """A repository and what is wanted of it. `ref` is empty for the default branch; `since` is the
-    older end of a range of commits."""
+    """A repository and the requested part of it. `ref` is empty for the default branch; `since` is
+    the older end of a range of commits."""
 
     url: str
     name: str
@@ -48,8 +48,8 @@ class Remote(Struct, frozen=True):
 
 
 def remote_of(word: str) -> Remote | None:
-    """The repository that a word of a command line means, or None for a local path. Refuses a
-    spelling that git would run a program for."""
+    """Return the repository that a word of a command line means, or None for a local path. Refuse a
+    spelling for which git would run a program."""
     if os.path.lexists(word) or not word:
         return None
     if _HELPER.match(word):
@@ -73,8 +73,8 @@ def remote_of(word: str) -> Remote | None:
 
 
 def _of_page(word: str) -> Remote | None:
-    """The repository behind the address of a web page about it, as a browser shows it. A branch
-    with a slash in its name cannot be told from a path: it is written as `URL@branch`."""
+    """Return the repository of a web page's address in a browser. A branch with a slash in its name
+    is indistinguishable from a path: it is written as `URL@branch`."""
     page = _PAGE.fullmatch(word)
     if page is None:
         return None
@@ -90,7 +90,7 @@ def _of_page(word: str) -> Remote | None:
 
 
 def _of_url(word: str) -> Remote:
-    """A URL, with `@ref` and `:path` behind its last name, `#ref`, or `#7`."""
+    """Parse a URL, with `@ref` and `:path` behind its last name, `#ref`, or `#7`."""
     base, _, fragment = word.partition("#")
     scheme, _, rest = base.partition("://")
     scheme = scheme.lower()
@@ -108,7 +108,7 @@ def _of_url(word: str) -> Remote:
 
 
 def _check_host(scheme: str, host: str) -> None:
-    """Refuse transports besides the known ones, options in place of hosts, and passwords."""
+    """Refuse unknown transports, options in place of hosts, and passwords."""
     bare = host.rpartition("@")[2]
     name = bare.partition("]")[0].lstrip("[") if bare.startswith("[") else bare.partition(":")[0]
     if scheme in LOCAL_SCHEMES and not _is_here(name):
@@ -147,7 +147,7 @@ def _is_here(host: str) -> bool:
 
 
 def _ref(word: str) -> tuple[str, str]:
-    """The revision and the older end of a range, from `#7`, `@ref` or `@old..new`."""
+    """Return the revision and the older end of a range, from `#7`, `@ref` or `@old..new`."""
     if not word:
         return "", ""
     if word[0] == "#":
