@@ -1,2 +1,1 @@
-"""What enters a pack and how much of it: claims, the ladder of levels, and fitting under a
-ceiling."""
+"""Fitting of a pack under a ceiling: claims, the ladder of levels, and the choice of parts."""

@@ -1,11 +1,11 @@
-"""A budget shared out over files and their regions: the most value for the cost, never more than
-the limit.
+"""Allocate a budget to files and their regions: the most value for the cost, within the limit.
 
-The caller brings an `Offer` per file, best first, with every price already in the unit of the
-budget (tokens or characters), and gets a `Grant` per file: whole, as an excerpt (line spans), as an
-outline, or only by name. Prices of parts only estimate what the parts cost together, so
-`fit_exactly` takes a function that measures the real thing and moves the limit until the measure is
-right: at most the limit, and as close to it as the material allows."""
+The caller passes an `Offer` per file, best first, with every price in the unit of the budget
+(tokens or characters), and gets a `Grant` per file: whole, as an excerpt (line spans), as an
+outline, or by name only. Prices of parts only estimate their cost together, so `fit_exactly` takes
+a function that measures the real cost. It moves the limit until the measured cost is at most the
+limit, and as close to it as the material allows.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ GrantLevel = Literal["full", "excerpt", "outline", "listed"]
 
 
 class Offer(Struct, frozen=True):
-    """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its
-    regions, in order; `outline` and `listed` are what those rungs cost, 0 where the rung does not
-    exist; `whole` pins it to be taken in full first; `header` is what its frame costs, where that
-    is known better than `Prices` knows it; `leads` are lines that a region is shown with where the
-    one before it is not, such as the signature of a function's body."""
+    """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are those of
+    its regions, in order; `outline` and `listed` are the prices of these rungs, 0 if the rung does
+    not exist; `whole` pins it to be taken in full first; `header` is the price of its frame, if it
+    is known better than in `Prices`; `leads` are lines that precede a region if the previous one is
+    not shown, such as the signature of a function's body."""
 
     path: str
     score: float
@@ -43,15 +43,15 @@ class Offer(Struct, frozen=True):
 
 
 class Prices(Struct, frozen=True):
-    """What a shown file costs besides its text, and what a cut costs: the marker for left-out lines
-    and the lines of context around it."""
+    """Costs of a shown file besides its text, and costs of a cut: the marker for omitted lines and
+    the lines of context around it."""
 
     header: int = 60
     gap: int = 8
 
 
 class Grant(Struct, frozen=True):
-    """What a file gets; `spans` are the lines of an excerpt, in order, neighbours joined."""
+    """The share of a file; `spans` are the lines of an excerpt, in order, neighbours joined."""
 
     path: str
     level: GrantLevel
@@ -59,7 +59,7 @@ class Grant(Struct, frozen=True):
 
 
 class Taste(Struct, frozen=True):
-    """How value follows from scores; tuned on the selection bench's `tune` instances."""
+    """Parameters that derive value from scores; tuned on the selection bench's `tune` instances."""
 
     file_power: float = 2.0  # how steeply a file's score counts
     rank_power: float = 0.3  # how steeply its place in the ranking counts
@@ -86,17 +86,18 @@ class Taste(Struct, frozen=True):
 TASTE = Taste()
 _STOPPED = Taste(whole_share=0.0, completion=0.9)  # a stop rule has decided what is worth showing
 ENOUGH = 0.985
-"""A budget that is used to this share is used."""
+"""Share of a budget above which it counts as used up."""
 TRIES = 60
-"""Single regions that are measured to fill a last gap."""
+"""Limit of single regions that are measured to fill a last gap."""
 FEW = 12
-"""Regions of which a part may be shown to fill it."""
+"""Limit of regions that may be shown in part to fill it."""
 
 
 def allocate(
     offers: Sequence[Offer], limit: int, prices: Prices | None = None, taste: Taste = TASTE
 ) -> tuple[Grant, ...]:
-    """Grants in the order of the offers; files that get nothing are missing. Σ prices ≤ limit."""
+    """Return grants in the order of the offers, without files that get nothing. Σ prices ≤
+    limit."""
     return _allocated(offers, _by_density(offers, taste), limit, prices or Prices(), taste)
 
 
@@ -129,8 +130,8 @@ def fit_below(
     measure: Callable[[tuple[Grant, ...]], int],
     prices: Prices | None = None,
 ) -> tuple[Grant, ...]:
-    """Grants for these regions, and no others, in their order; the last of them are dropped while
-    the measured cost is over the limit."""
+    """Return grants for these regions alone, in their order; the last are dropped while the
+    measured cost exceeds the limit."""
     target = limit
     for _ in range(20):
         grants = _allocated(offers, order, target, prices or Prices(), _STOPPED)
@@ -147,8 +148,8 @@ def fit_exactly(
     measure: Callable[[tuple[Grant, ...]], int],
     prices: Prices | None = None,
 ) -> tuple[Grant, ...]:
-    """Grants whose measured cost is at most the limit and, where there is material, at least 97 %
-    of it."""
+    """Return grants whose measured cost is at most the limit and, with enough material, at least 97
+    % of it."""
     best: tuple[Grant, ...] = ()
     best_cost = 0
     enough, too_much = 0, 0  # targets that are known to cost too little and too much; 0: none yet
@@ -183,8 +184,8 @@ def _topped_up(
     limit: int,
     measure: Callable[[tuple[Grant, ...]], int],
 ) -> tuple[Grant, ...]:
-    """More regions into a gap that estimates left: one after the other, each measured, until it is
-    filled. Where whole ones are too large, the first lines of the best do."""
+    """Add regions to a gap that estimates left: one after the other, each measured, until it is
+    filled. If whole ones are too large, add the first lines of the best."""
     held = {grant.path: grant for grant in grants}
 
     def more(i: int, span: Span) -> None:
@@ -226,7 +227,7 @@ def _shows(grant: Grant | None, region: Region) -> bool:
 
 
 def _with(spans: Sequence[Span], span: Span) -> tuple[Span, ...]:
-    """Spans with one more among them, in order, those that touch joined."""
+    """Insert a span in order, and join those that touch."""
     joined: list[Span] = []
     for part in sorted((*spans, span), key=lambda part: (part.start, part.end)):
         if joined and part.start <= joined[-1].end + 1:
@@ -236,14 +237,15 @@ def _with(spans: Sequence[Span], span: Span) -> tuple[Span, ...]:
 
 
 def _moved(wish: int, enough: int, too_much: int) -> int:
-    """The next target: the one wished for where it lies between what is known, else the middle."""
+    """Return the next target: the wish if it lies between the known bounds, else their middle."""
     if too_much:
         return wish if enough < wish < too_much else (enough + too_much) // 2
     return max(wish, enough + 1)
 
 
 def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
-    """All regions of all files, the most valuable for their cost first; ties by rank and line."""
+    """Return all regions of all files, the most valuable for their cost first; ties by rank and
+    line."""
     top_file = max((offer.score for offer in offers), default=0.0) or 1.0
     top_region = max((score for offer in offers for score in offer.scores), default=0.0) or 1.0
     by_kind = {
@@ -274,7 +276,7 @@ def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
 
 
 class _Purse:
-    """What has been taken, and what is left."""
+    """The regions and rungs taken so far, and the rest of the budget."""
 
     def __init__(self, offers: Sequence[Offer], limit: int, prices: Prices) -> None:
         self._offers = offers
@@ -285,7 +287,7 @@ class _Purse:
         self._rung: list[GrantLevel | None] = [None] * len(offers)
 
     def _pay(self, i: int, price: int) -> bool:
-        """Pay the difference between what file `i` costs so far and `price`."""
+        """Pay the difference between the present cost of file `i` and `price`."""
         more = price - self._spent[i]
         if more > self._left:
             return False

@@ -1,11 +1,12 @@
-"""The probability that a region belongs to the context of a task, and where a pack ends.
+"""The probability that a region belongs to the context of a task, and the end of a pack.
 
-A logistic model over what the ranking knows of a file and of a region. Its coefficients were fitted
-on the `tune` tasks of the selection bench alone; the label of a region is the share of its lines
-that the accepted change touched, with the functions around them.
+A logistic model over the ranking's values for a file and a region. Its coefficients were fitted on
+the `tune` tasks of the selection bench alone; the label of a region is the share of its lines that
+the accepted change touched, with the functions around them.
 
-The stop rule: regions enter in the order of their probability, and the pack ends where the expected
-F-score of its lines is greatest. Recall counts `RECALL` times as much as precision."""
+The stop rule: regions enter in the order of their probability, and the pack ends at the greatest
+expected F-score of its lines. Recall counts `RECALL` times as much as precision.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +24,10 @@ from sutler.ranking.region_worth import Lens, Traits, traits_of
 from sutler.ranking.score import Ranked
 
 RECALL = 1.5
-"""How much more recall counts than precision where a pack ends (the beta of an F-score)."""
+"""Weight of recall against precision in the stop rule (the beta of an F-score)."""
 LEAST_USEFUL = 75
-"""Lines that a task is taken to need, however few the model expects: where it is unsure of every
-region, it would end with one."""
+"""Least number of lines that a task needs, whatever the model expects: unsure of every region, it
+would end with one."""
 _MOST_SCORE = 5.0
 
 COEFFICIENTS: Mapping[str, float] = {
@@ -60,7 +61,8 @@ COEFFICIENTS: Mapping[str, float] = {
     "words": 2.944,
     "worth": -10.497,
 }
-"""Of the features that `features` names; a region of kind `function` is the base case."""
+"""Coefficients of the features that `features` names; a region of kind `function` is the base
+case."""
 
 
 class Candidate(Struct, frozen=True):
@@ -75,7 +77,7 @@ class Candidate(Struct, frozen=True):
 
 
 def chances(files: Sequence[Candidate]) -> tuple[tuple[float, ...], ...]:
-    """For each file, best first, the probability of each of its regions."""
+    """Return for each file, best first, the probability of each of its regions."""
     return tuple(tuple(map(_probability, rows)) for rows in features(files))
 
 
@@ -86,8 +88,8 @@ FITS: Mapping[str, float] = {
     "missing": -4.03,
     "files": -0.9,
 }
-"""The coefficients of the model that says whether anything in a tree fits a task; fitted on tasks
-of the tune projects, each posed to its own tree and to a wrong one."""
+"""Coefficients of the model that decides whether anything in a tree fits a task; fitted on tasks of
+the tune projects, each with its own tree and with a wrong one."""
 _LEAST_FIT = -0.4
 _SHORT = (
     15  # terms: a short goal of a person fits if the tree defines a name of it, or half its words
@@ -97,10 +99,9 @@ _NAMELESS = 0.5  # what a task without a name of code says of its names
 
 
 def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:
-    """Whether a tree holds anything for a task: how well the best file scores, which share of the
-    task's words one region holds, which share of its names of code and of its terms occur at all,
-    and how many files there are to hold them by chance. A path of the tree that the task names is
-    enough."""
+    """Return whether a tree holds anything for a task, by the score of the best file, the share of
+    the task's words in one region, the share of its code names and terms that occur at all, and the
+    number of files that could hold them by chance. A path of the tree in the task suffices."""
     if not ranked or not lens.worth:
         return False
     if any(item.name in _CERTAIN and item.value > 0 for item in ranked[0].signals):
@@ -127,7 +128,7 @@ def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:
 
 
 def _held_names(reader: Reader, names: Mapping[str, float]) -> float:
-    """The share, by weight, of the names that only code has and the tree holds in any place."""
+    """Return the share, by weight, of the code-only names that occur anywhere in the tree."""
     of_code = {name: weight for name, weight in names.items() if like_code(name)}
     if not of_code:
         return _NAMELESS
@@ -140,10 +141,9 @@ _CERTAIN = frozenset({"named", "mention", "frame"})
 
 
 class Stop(Struct, frozen=True):
-    """Where a pack for a task ends. `regions` are the (file, region) numbers that enter, the most
-    probable first, and `rest` those that follow; `precision` is the share of the shown lines that
-    is expected to be useful, `recall` the share of the useful lines that is expected to be
-    shown."""
+    """The end of a pack for a task. `regions` are the (file, region) numbers that enter, the most
+    probable first, and `rest` those that follow; `precision` is the expected share of useful lines
+    among the shown ones, `recall` the expected share of shown lines among the useful ones."""
 
     regions: tuple[tuple[int, int], ...]
     rest: tuple[tuple[int, int], ...]
@@ -154,8 +154,8 @@ class Stop(Struct, frozen=True):
 def stop_at(
     files: Sequence[Candidate], odds: Sequence[Sequence[float]], least: float | None = None
 ) -> Stop:
-    """The regions before the stop: those of at least the probability `least`, or where that is
-    None, as many as give the greatest expected F-score."""
+    """Return the regions before the stop: those with at least the probability `least`, or, if it is
+    None, those with the greatest expected F-score."""
     order = sorted(
         ((i, j) for i, some in enumerate(odds) for j in range(len(some))),
         key=lambda pair: (-odds[pair[0]][pair[1]], pair),
@@ -185,7 +185,7 @@ def _probability(row: Mapping[str, float]) -> float:
 
 
 def features(files: Sequence[Candidate]) -> list[list[dict[str, float]]]:
-    """The model's features of every region of every file, by name."""
+    """Return the model's features of every region of every file, by name."""
     best = max((file.score for file in files), default=0.0) or 1.0
     second = files[1].score if len(files) > 1 else 0.0
     top = max((score for file in files for score in file.scores), default=0.0) or 1.0

@@ -1,10 +1,11 @@
-"""The regions of ranked files that matter for a task, priced for a budget: the bridge from ranking
-to allocation.
+"""Regions of ranked files, scored for a task and priced for a budget: the bridge from ranking to
+allocation.
 
-A long documentation text stands apart from the code that it documents. In libraries whose functions
-carry a page of documentation each, half of a small budget would go to pages that few tasks are
-about. Apart, both compete for their own worth; code that is shown without its documentation keeps
-its signature."""
+A long documentation text is a region apart from the code that it documents. In libraries whose
+functions have a page of documentation each, half of a small budget would go to pages that few tasks
+are about. Apart, both compete for their own worth; code that is shown without its documentation
+keeps its signature.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +31,12 @@ _REMARK = re.compile(r"\s*(?://|--|#(?![\[a-z]))")  # neither `#[attribute]` nor
 _COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![\[a-z])|--)")
 
 CONTEXT = 1
-"""Lines shown around each stretch of an excerpt: what is added between two functions belongs to
+"""Lines shown around each range of an excerpt: an addition between two functions belongs to
 neither."""
 
 
 def lens_for(reader: Reader, task: str) -> Lens:
-    """The task's terms with their worth in this project: zone weight times rarity."""
+    """Return the task's terms with their worth in this project: zone weight times rarity."""
     query = query_of(reader, task)
     total = len(reader.docs)
     worth = {
@@ -46,14 +47,14 @@ def lens_for(reader: Reader, task: str) -> Lens:
 
 
 class Parts(Struct, frozen=True):
-    """Regions, and for each the signature that has to be shown with it, if any."""
+    """Regions, and for each the signature to show with it, if any."""
 
     regions: tuple[Region, ...]
     leads: tuple[Span | None, ...]
 
 
 class Looked(Struct, frozen=True):
-    """A file's parts under a lens, with their scores."""
+    """Parts of a file under a lens, with their scores."""
 
     parts: Parts
     scores: tuple[float, ...]
@@ -61,7 +62,8 @@ class Looked(Struct, frozen=True):
 
 
 def look(ranked: Ranked, regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Looked:
-    """What a task sees in a file; nothing where the file moved on since its regions were cut."""
+    """Score the regions of a file for a task; none if the file changed since its regions were
+    cut."""
     if not regions or regions[-1].end > len(lines):
         return Looked(Parts((), ()), ())
     parts = apart(regions, lines, lens)
@@ -74,8 +76,8 @@ def look(ranked: Ranked, regions: Sequence[Region], lines: Sequence[str], lens: 
 
 
 def widened(spans: Sequence[Span], last: int) -> tuple[Span, ...]:
-    """Spans with `CONTEXT` lines more on each side, up to line `last`; those that touch, or that
-    only one line separates, become one: a marker would cost as much as the line."""
+    """Add `CONTEXT` lines on each side of spans, up to line `last`. Spans that touch, or are one
+    line apart, are joined: a marker would cost as much as the line."""
     joined: list[Span] = []
     for span in spans:
         start, end = max(1, span.start - CONTEXT), min(last, span.end + CONTEXT)
@@ -87,7 +89,7 @@ def widened(spans: Sequence[Span], last: int) -> tuple[Span, ...]:
 
 
 def cut(text: str, spans: Sequence[Span]) -> str:
-    """The lines of an excerpt, each run of left-out lines replaced by a marker that says which."""
+    """Return the lines of an excerpt, with a marker for each omitted run that names its lines."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -108,7 +110,7 @@ def marker(start: int, end: int) -> str:
 
 
 def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
-    """Regions with long documentation cut off. Every line stays in exactly one region."""
+    """Split long documentation from regions. Every line stays in exactly one region."""
     regions_apart: list[Region] = []
     leads: list[Span | None] = []
     i = 0
@@ -133,8 +135,8 @@ def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
 
 
 def _documented(regions: Sequence[Region], i: int, lines: Sequence[str]) -> tuple[bool, int]:
-    """Whether a long documentation text stands above the definition, and its last line with the
-    blanks behind, or 0."""
+    """Return whether a long documentation text stands above the definition, and its last line with
+    the blank lines behind, or 0."""
     region = regions[i]
     if region.kind == "head":
         return True, _prologue(region, regions[_same(regions, i)].end, lines)
@@ -146,7 +148,7 @@ def _documented(regions: Sequence[Region], i: int, lines: Sequence[str]) -> tupl
 
 
 def _same(regions: Sequence[Region], i: int) -> int:
-    """The last of the regions that a long definition was cut into."""
+    """Return the last of the regions that a long definition was cut into."""
     kind = "function" if regions[i].kind == "function" else "gap"
     while (
         i + 1 < len(regions)
@@ -158,7 +160,7 @@ def _same(regions: Sequence[Region], i: int) -> int:
 
 
 def _divided(region: Region, rest: Region, last: int, comment: bool) -> tuple[Region, ...]:
-    """The documentation that ends at `last`, and what remains of the region it ends in."""
+    """Return the documentation that ends at `last`, and the rest of the region in which it ends."""
     whole = comment or region.kind == "function"
     doc = Region(region.start, last, "doc" if whole else "class", region.name)
     if last == rest.end:
@@ -175,7 +177,7 @@ def _after_blanks(last: int, end: int, lines: Sequence[str]) -> int:
 
 
 def _prologue(region: Region, end: int, lines: Sequence[str]) -> int:
-    """The end of the licence, remarks and documentation that a file starts with, where that is
+    """Return the end of the licence, remarks and documentation that a file starts with, if they are
     long, or 0."""
     line = region.start
     while line <= end:
@@ -190,7 +192,7 @@ def _prologue(region: Region, end: int, lines: Sequence[str]) -> int:
 
 
 def _above(region: Region, lines: Sequence[str]) -> int:
-    """The end of a comment that a region starts with, where that is long, or 0."""
+    """Return the end of a comment that a region starts with, if it is long, or 0."""
     line = region.start
     while line <= region.end and _COMMENT.match(lines[line - 1]):
         line += 1
@@ -198,7 +200,7 @@ def _above(region: Region, lines: Sequence[str]) -> int:
 
 
 def _below(region: Region, end: int, lines: Sequence[str]) -> int:
-    """The end of a long docstring, or 0: a string that opens a line below one that ends in a
+    """Return the end of a long docstring, or 0: a string that opens a line below one that ends in a
     colon."""
     colon = False
     for number in range(region.start, region.end + 1):
@@ -222,7 +224,8 @@ def _closed(start: int, opening: re.Match[str], end: int, lines: Sequence[str]) 
 
 
 def _end_of(start: int, opening: re.Match[str], end: int, lines: Sequence[str]) -> int:
-    """The line on which a string or a block of remarks ends that opens on line `start`, or 0."""
+    """Return the line on which a string or a block comment that opens on line `start` ends, or
+    0."""
     mark = opening.group(1)[::-1]
     if mark in lines[start - 1][opening.end() :]:
         return start
@@ -236,7 +239,7 @@ def _signature(region: Region, lines: Sequence[str]) -> Span:
 
 
 def _with_terms(region: Region, lines: Sequence[str], lens: Lens) -> Region:
-    """A part with those of its terms that the task asks for; others are not used."""
+    """Return a part with only those of its terms that the task has, since no others are used."""
     spelled = set(words("\n".join(lines[region.start - 1 : region.end])))
     terms = {checksum(term) for word in spelled for term in split(word) if term in lens.worth}
     return Region(

@@ -1,9 +1,11 @@
-"""What a budget leaves out, in what order. Σ cost ≤ limit, counted on the very text that is sent.
+"""Fit sections into a budget in the order of claim. Σ cost ≤ limit, counted on the very text that
+is sent.
 
-Files are offered in the order of their claim. Each takes the best rung of the ladder that still
-fits: the whole text, head and tail, its name in the list of files not shown, or nothing but its
-part in a count. Required text (the opening, the goal, the manifest's frame) is paid for first; if
-that alone is over the limit, the pack is refused with the figures."""
+Each file takes the best rung of the ladder that still fits: the whole text, head and tail, its name
+in the list of files not shown, or its part in a count. Required text (the opening, the goal, the
+manifest's frame) is paid first; if that alone exceeds the limit, the pack is refused with the
+figures.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from sutler.tokens.counter import Counter
 
 
 class Fitted(Struct, frozen=True):
-    """What entered, in the order of claim, and what did not."""
+    """Sections that entered, in the order of claim, and the files that did not."""
 
     sections: tuple[Section, ...]
     listing: Listing
@@ -33,8 +35,8 @@ class Fitted(Struct, frozen=True):
 
 
 def section_of(material: Material, level: Level, body: CleanText) -> Section:
-    """A section showing `body` of a file. The raw file's digest is reused where the text is the
-    file itself. The manifest names how a text was condensed."""
+    """Build a section that shows `body` of a file. The raw file's digest is reused if the text is
+    the file itself. The manifest names how a text was condensed."""
     loaded, entry = material.loaded, material.choice.entry
     reason = material.choice.reason
     if body.condensed:
@@ -59,8 +61,8 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
 
 
 def best_rung(material: Material, cut: Cut) -> Section:
-    """The best a file may show: all of it, or head and tail where it is over the per-file size. Of
-    an outlined file its outline, or head and tail if it has none."""
+    """Return a file's best rung: all of it, or head and tail if it exceeds the per-file size. For
+    an outlined file it is the outline, or head and tail without one."""
     clean = material.clean
     outlined = material.choice.outline
     if outlined and (outline := outline_text(material.choice.path, clean.text)):
@@ -74,7 +76,7 @@ def best_rung(material: Material, cut: Cut) -> Section:
 
 
 def rungs(material: Material, cut: Cut) -> Iterator[Section]:
-    """Every rung that shows text, best first."""
+    """Yield every rung that shows text, best first."""
     best = best_rung(material, cut)
     yield best
     if best.level in ("full", "condensed"):
@@ -84,7 +86,7 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
 
 
 def _ends_of(material: Material, cut: Cut, shorter: str) -> Section:
-    """The section of a file that shows its first and last lines."""
+    """Return the section of a file that shows its first and last lines."""
     text = material.clean.text
     lines = text.count("\n") + (not text.endswith("\n"))
     section = section_of(material, "head_tail", replace(material.clean, text=shorter))
@@ -96,8 +98,8 @@ def _ends_of(material: Material, cut: Cut, shorter: str) -> Section:
 
 
 def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]:
-    """The choices that can still enter, in their order. Asked lazily, while the budget is being
-    spent: a limited pack must not read the whole tree."""
+    """Yield the choices that can still enter, in their order. It is evaluated lazily, as the budget
+    is spent: a limited pack must not read the whole tree."""
     for choice in choices:
         if ledger.exhausted():
             return
@@ -108,8 +110,8 @@ def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]
 def fit_within(
     choices: Sequence[Choice], materials: Iterable[Material | Excluded], ledger: Ledger
 ) -> Fitted:
-    """Spend the budget in the order of claim; what does not fit, or was not loaded, is listed, then
-    counted."""
+    """Spend the budget in the order of claim; files that do not fit, or were not loaded, are
+    listed, then counted."""
     sections: list[Section] = []
     excluded: list[Excluded] = []
     for material in materials:
@@ -125,8 +127,8 @@ def fit_within(
 
 
 def best_paid(material: Material, ledger: Ledger) -> Section | None:
-    """The best rung that the budget has room for, paid. Where the rest is outlined, a part of the
-    budget is for outlines alone."""
+    """Pay the best rung for which the budget has room. If the rest is outlined, a part of the
+    budget is reserved for outlines."""
     outlined = ledger.request.rest == "outline"
     kept_free = ledger.limit // OUTLINES_SHARE if outlined else 0
     for rung in rungs(material, ledger.cut):
@@ -136,7 +138,7 @@ def best_paid(material: Material, ledger: Ledger) -> Section | None:
 
 
 def paid_outline(material: Material, ledger: Ledger) -> Section | None:
-    """The outline of a file that has one and for which there is room."""
+    """Pay the outline of a file, if it has one and there is room."""
     outline = outline_text(material.choice.path, material.clean.text)
     body = replace(material.clean, text=outline)
     return ledger.pay(section_of(material, "outline", body)) if outline else None
@@ -150,7 +152,7 @@ def settled(
     stop: Listing | None = None,
 ) -> Fitted:
     """Account for every choice: a section, an exclusion, or a name in the list of files not shown.
-    After a `stop` names would be noise: it lists the next regions, and counts the files."""
+    After a `stop` names would be noise: the list has the next regions, and a count of files."""
     entered = {section.path for section in sections} | {item.path for item in excluded}
     unfit = [choice for choice in choices if choice.path not in entered]
     reason: Reason
@@ -173,7 +175,7 @@ def settled(
 
 
 def trimmed(fitted: Fitted, over: int) -> Fitted:
-    """Give back at least `over`: names in the list go first, then the sections with the weakest
+    """Give back at least `over`: first names in the list, then the sections with the weakest
     claim."""
     paths, unnamed = list(fitted.listing.paths), fitted.listing.unnamed
     if paths:
@@ -197,8 +199,8 @@ def trimmed(fitted: Fitted, over: int) -> Fitted:
 def frame_cost(
     count: Counter, request: Request, preamble: Preamble, listing: Listing | None = None
 ) -> int:
-    """What a pack without any file costs: the opening, the goal, the frame of the manifest, the
-    ending."""
+    """Return the cost of a pack without any file: the opening, the goal, the frame of the manifest,
+    the ending."""
     pieces, numbers = shape(request.format), request.line_numbers
     texts = (
         pieces.opening(preamble, numbers),
@@ -216,11 +218,11 @@ _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have be
 
 _PIECES, _PIECE = 4, 700
 OUTLINES_SHARE = 4
-"""With `--rest outline`, one part in this many of the budget is for outlines alone."""
+"""With `--rest outline`, one part in this many of the budget is reserved for outlines."""
 
 
 class Ledger:
-    """The budget while it is being spent: the only state in the stages, local to one fit."""
+    """The rest of a budget: the only mutable state of fitting, local to one fit."""
 
     def __init__(self, request: Request, count: Counter, preamble: Preamble, files: int) -> None:
         self._shape = shape(request.format)
@@ -239,8 +241,8 @@ class Ledger:
         self._least = 40 if self._unit == "tokens" else 120
 
     def _required(self, preamble: Preamble, files: int) -> int:
-        """What is paid before any file: the opening, the goal, the frame of the manifest, and a
-        count of `files` that are not even named."""
+        """Return the cost before any file: the opening, the goal, the frame of the manifest, and a
+        count of `files` without names."""
         required = frame_cost(self._count, self.request, preamble, Listing((), files))
         if required > self.limit:
             raise self.refusal(required)
@@ -262,8 +264,8 @@ class Ledger:
         return self._count
 
     def estimate(self, text: str) -> int:
-        """About what a text costs, for a plan that is measured afterwards: of a long one some
-        pieces are counted."""
+        """Estimate the cost of a text, for a plan that is measured afterwards; a long one is
+        sampled."""
         if self._unit != "tokens" or len(text) <= _PIECES * _PIECE:
             return self._count(text)
         step = (len(text) - _PIECE) // (_PIECES - 1)
@@ -274,7 +276,7 @@ class Ledger:
         return (self.limit - self.spent) * (4 if self._unit == "tokens" else 1)
 
     def cost(self, section: Section) -> int:
-        """What a section adds to the text: its frame, its body and its line in the manifest."""
+        """Return the cost of a section: its frame, its body and its line in the manifest."""
         framed, line = section_text(section, self.request.format, self.request.line_numbers)
         return self._count(framed) + self._count(line) + self._glue
 
@@ -282,17 +284,15 @@ class Ledger:
         return self.limit - self.spent < self._least or self.misses >= _LAST
 
     def hopeless(self, path: str, size: int) -> bool:
-        """Whether a file of this size need not be read: its frame alone is too long, for its path
-        stands there twice and its digest once. Once many files were read in vain, only those that
-        can enter whole are worth a read: a budgeted pack must not read the whole tree to fill its
-        last gap."""
+        """Return whether a file of this size need not be read: its frame alone is too long, which
+        holds its path twice and its digest once. After many vain reads, only files that can enter
+        whole are worth a read: a limited pack must not read the whole tree to fill its last gap."""
         left = (self.limit - self.spent) * (_BYTES_PER_TOKEN if self._unit == "tokens" else 1)
         frame = 2 * len(path) + _FRAME
         return frame > left or (self.misses >= _PATIENCE and frame + size > left)
 
     def pay(self, section: Section, kept_free: int = 0) -> Section | None:
-        """The section with its cost, if the budget still has room for it beside what is kept
-        free."""
+        """Return the section with its cost, if the budget has room for it beside `kept_free`."""
         limit = self.limit - kept_free
         if self._unit != "tokens" and len(section.body.text) > limit - self.spent:
             return None
@@ -303,14 +303,14 @@ class Ledger:
         return replace(section, cost=cost)
 
     def reserve(self, listing: Listing) -> int:
-        """What a listing adds to the manifest."""
+        """Reserve the cost of a listing in the manifest."""
         plain, stated = (
             frame_cost(self._count, self.request, Preamble(""), one) for one in (Listing(), listing)
         )
         return stated - plain
 
     def list_paths(self, paths: Sequence[RelPath]) -> Listing:
-        """Name as many of the files not shown as the rest of the budget pays for; count the
+        """Name as many of the files not shown as the rest of the budget allows; count the
         others."""
         named: list[RelPath] = []
         for path in paths:
@@ -343,9 +343,8 @@ def fit_whole_text(
     preamble: Preamble,
     spend: Spend = fit_within,
 ) -> WholeText:
-    """Fit by `spend`, render and count. Counts of pieces need not add up to the count of the whole,
-    and the promise is about the whole: while it is over the limit, the weakest claims are
-    dropped."""
+    """Fit by `spend`, render and count. Costs of pieces need not add up to that of the whole, and
+    the limit holds for the whole: while it is exceeded, the weakest claims are dropped."""
     request, count, limit = ledger.request, ledger.count, ledger.limit
     replay = Replay(materials)
     reserve = 0

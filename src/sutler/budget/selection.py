@@ -1,5 +1,5 @@
-"""Which files may enter, in what order of claim: pins first, then what explains a project, then the
-rest."""
+"""Files that may enter a pack, in the order of claim: pins, then files that explain a project, then
+the rest."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ENTRY_DOCUMENTS = (
     "readme",
     "llms.txt",
 )
-"""What a newcomer, person or agent, reads first; at the root of the project these outrank every
-other file."""
+"""Documents that a newcomer reads first; at the root of the project they outrank every other
+file."""
 
 _BY_PATH = attrgetter("entry.path")
 _DEPTH = 20  # bits for the depth of a path
@@ -56,14 +56,14 @@ _RULE = re.compile(r"(.+?)=(full|outline|list)(?:,|$)")
 
 
 class DetailRule(Struct, frozen=True):
-    """How much of the files of a glob is shown: all, the outline, or the name."""
+    """Level at which the files of a glob are shown: all, the outline, or the name."""
 
     glob: str
     level: Detail
 
 
 def parse_detail(words: Sequence[str]) -> tuple[DetailRule, ...]:
-    """Read `src/**=full,docs/**=list`; the first rule that matches a file holds."""
+    """Parse `src/**=full,docs/**=list`; the first rule that matches a file applies."""
     rules: list[DetailRule] = []
     for word in words:
         at = 0
@@ -99,7 +99,7 @@ class Budget(Struct, frozen=True):
 
     @property
     def room(self) -> int | None:
-        """Bytes that the limit has room for, at most: a token of text has about four."""
+        """Upper bound of the limit in bytes: a token of text has about four."""
         if self.limit is None or self.unit != "tokens":
             return self.limit
         return self.limit * 4
@@ -114,7 +114,7 @@ class Cut(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Everything the stages may ask for; no stage looks anywhere else."""
+    """Everything that a caller may ask of a pack; no step reads anything else."""
 
     goal: str = ""
     since: str = ""  # what changed since this revision comes first
@@ -142,13 +142,13 @@ class Request(Struct, frozen=True, kw_only=True):
 
     @property
     def reviews(self) -> bool:
-        """Whether what changed is shown as a diff with the changed functions; with `fill` as whole
+        """Whether changes are shown as a diff with the changed functions; with `fill` as whole
         files."""
         return bool(self.since) and not self.fill
 
 
 class Choice(Struct, frozen=True, gc=False):
-    """A file that may enter, where it stands in the queue, and why."""
+    """A file that may enter, with its place in the order and the reason."""
 
     entry: FileEntry
     facts: FileFacts
@@ -163,13 +163,13 @@ class Choice(Struct, frozen=True, gc=False):
 
     @property
     def pinned(self) -> bool:
-        """Whether it comes before every other claim: named by the user, or changed since a revision
-        they named."""
+        """Whether it precedes every other claim: named by the user, or changed since a named
+        revision."""
         return self.priority == 0
 
 
 class Material(Struct, frozen=True, gc=False):
-    """One file, loaded and cleaned: what a section is cut from."""
+    """One loaded and redacted file, from which a section is cut."""
 
     choice: Choice
     loaded: Loaded
@@ -177,15 +177,15 @@ class Material(Struct, frozen=True, gc=False):
 
 
 class Standing(Struct, frozen=True):
-    """What the project's own texts say about the worth of its files: the key files, and how many
-    files use each."""
+    """Worth of files by the project's own texts: the key files, and the number of users of each
+    file."""
 
     keys: frozenset[str] = frozenset()
     users: Mapping[str, int] = {}
 
 
 class Selection(Struct, frozen=True):
-    """Choices in their total order (priority, -score, path), and what was left out on the way.
+    """Choices in their total order (priority, -score, path), and exclusions while choosing.
     `listed` are excluded files that the pack names."""
 
     choices: tuple[Choice, ...]
@@ -196,8 +196,8 @@ class Selection(Struct, frozen=True):
 def claim(
     entry: FileEntry, facts: FileFacts, keys: frozenset[str] | None = None
 ) -> tuple[int, str]:
-    """How strong a file's claim on the budget is before any task is known, and why. Where no text
-    was read for the key files, a name that seed 004 lists stands for them."""
+    """Return the strength of a file's claim on the budget without a task, and its reason. If no
+    text was read for the key files, the names of seed 004 decide."""
     if entry.named:
         return _PINNED, "named by you"
     if "/" not in entry.path and entry.path.lower() in ENTRY_DOCUMENTS:
@@ -217,7 +217,7 @@ def claim(
 
 
 def require_true_lines(request: Request) -> None:
-    """Refuse to remove lines where line numbers are shown or regions are cited."""
+    """Refuse to remove lines if line numbers are shown or regions are cited."""
     moved = "remove-empty-lines" in request.transforms
     if moved and (request.line_numbers or request.goal or request.since):
         raise UsageError(
@@ -245,8 +245,8 @@ def require_detail(request: Request) -> None:
 
 
 def display_key(choice: Choice) -> tuple[int, str]:
-    """Most stable content first, so that a prompt cache keeps the longest prefix: documents,
-    configuration, data definitions, source, tests; then by path."""
+    """Return a sort key with the most stable content first, so that a prompt cache keeps the
+    longest prefix: documents, configuration, data definitions, source, tests; then by path."""
     facts = choice.facts
     return 5 if facts.lock else _STABILITY.get(facts.category, _SOURCE_STABILITY), choice.entry.path
 
@@ -259,8 +259,8 @@ def choose(
     standing: Standing | None = None,
 ) -> Selection:
     """Apply the include and exclude globs and the cap. Without scores the order is (claim, users,
-    depth, path); with them a task is known, and what serves it comes first. `pins` maps paths to
-    the reason why they precede every other."""
+    depth, path); scores mean a task, and its files come first. `pins` maps paths to the reason why
+    they precede every other."""
     kept, excluded = _matching(entries, request)
     keys = standing.keys if standing is not None else None
     choices = _claimed(kept, keys) if scores is None else _scored(kept, scores)
@@ -285,7 +285,7 @@ def choose(
 def _matching(
     entries: Iterable[tuple[FileEntry, FileFacts]], request: Request
 ) -> tuple[list[tuple[FileEntry, FileFacts]], list[Excluded]]:
-    """The files that the globs of a request leave, and the others; named files always stay."""
+    """Split files by the globs of a request into admitted and excluded; named files always stay."""
     if not request.include and not request.exclude:
         return list(entries), []
     include, exclude = GlobSet(request.include), GlobSet(request.exclude)
@@ -301,7 +301,7 @@ def _matching(
 
 
 def _detailed(selection: Selection, request: Request) -> Selection:
-    """Mark the files whose outline is asked for, and take out those that are only named."""
+    """Mark the files to outline, and take out those that are only named."""
     if not request.detail:
         return selection
     levels = DetailLevels(request.detail)
@@ -326,8 +326,8 @@ def _detailed(selection: Selection, request: Request) -> Selection:
 def _claimed(
     kept: Sequence[tuple[FileEntry, FileFacts]], keys: frozenset[str] | None = None
 ) -> list[Choice]:
-    """Choices by their claim alone. Facts are few and shared: what they claim by themselves is
-    found out once."""
+    """Return choices by their claim alone. Facts are few and shared, so each claim is computed
+    once."""
     shared: dict[int, tuple[int, str]] = {}
     choices: list[Choice] = []
     for entry, facts in kept:

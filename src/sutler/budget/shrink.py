@@ -1,8 +1,8 @@
-"""Less of a file: its outline, or its head and its tail with a marker that says how much is
-missing.
+"""Shorter forms of a file: its outline, or its head and tail around a marker with the number of
+omitted lines.
 
-The marker is for the reader's eye. Whether a file was cut is said by its section's level, never by
-its text."""
+The marker is for readers. A section's level, never its text, states whether a file was cut.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ def head_tail(
 ) -> str:
     """Keep the first `head` and the last `tail` lines and put the marker between (seed 004).
 
-    A kept line longer than `line_chars` loses its middle in the same way, so that a file of one
-    endless line shrinks too. Text stays unchanged when there is nothing to leave out or nothing to
-    win. Linear time; it splits only what it keeps."""
+    A line longer than `line_chars` loses its middle in the same way, so that a file of one endless
+    line shrinks too. Text stays unchanged if nothing can be omitted or saved. It takes linear time
+    and splits only the parts that stay.
+    """
     start, stop = _after_lines(text, head), _before_lines(text, tail)
     if start >= stop:
         shown = _shorten(text, marker, line_chars)
@@ -30,7 +31,7 @@ def head_tail(
 
 
 def _after_lines(text: str, count: int) -> int:
-    """Where the line after the first `count` begins."""
+    """Return where the line after the first `count` begins."""
     at = 0
     for _ in range(count):
         at = text.find("\n", at) + 1
@@ -40,7 +41,8 @@ def _after_lines(text: str, count: int) -> int:
 
 
 def _before_lines(text: str, count: int) -> int:
-    """Where the last `count` lines begin; a final newline ends the last line and starts none."""
+    """Return where the last `count` lines begin; a final newline ends the last line and starts
+    none."""
     at = len(text) - 1 if text.endswith("\n") else len(text)
     if count == 0:
         return len(text)
@@ -59,7 +61,7 @@ def _shorten(text: str, marker: str, limit: int) -> str:
 
 
 def _shorten_line(line: str, marker: str, limit: int) -> str:
-    """The first two thirds and the last third of what a line may hold."""
+    """Keep the first two thirds and the last third of the limit of a line."""
     if len(line) <= limit:
         return line
     back = limit // 3

@@ -1,9 +1,10 @@
-"""Fitting for a task: regions of the ranked files that matter, and no more of them than that.
+"""Fitting for a task: the regions of the ranked files that matter, and no more.
 
-Files that the user named come first and whole, in a review the functions with a changed line after
-them. Of the best ranked files those regions follow whose probability of being useful passes the
-stop rule (`chance`), until the budget is spent. With `fill` the whole budget is shared out instead:
-the most value for the cost, as close to the limit as the material allows."""
+Files that the user named come first and whole; in a review, functions with a changed line follow.
+Then come the regions of the best ranked files whose probability of being useful passes the stop
+rule (`chance`), until the budget is spent. With `fill` the whole budget is allocated instead: the
+most value for the cost, as close to the limit as the material allows.
+"""
 
 from __future__ import annotations
 
@@ -37,26 +38,26 @@ from sutler.ranking.score import Ranked, prover
 from sutler.scan.snapshot import Excluded
 
 CANDIDATES = 150
-"""Files whose regions compete; below this rank hardly anything is ever found."""
+"""Files whose regions compete; files below this rank are hardly ever useful."""
 PLENTY, VARIETY = 8, 25
-"""Candidates are enough when together they are `PLENTY` times the budget and there are `VARIETY` of
+"""Candidates suffice once they are `PLENTY` times the budget together and there are `VARIETY` of
 them."""
 
 
 NEXT = 5
-"""Regions after the stop that a pack names."""
+"""Number of regions after the stop that a pack names."""
 
 REVIEWED = 1_500
-"""Tokens that a review has for functions beyond the diff; four times as many characters."""
+"""Tokens of a review for functions beyond the diff; four times as many characters."""
 _CONTEXT = 3  # unchanged lines that a diff shows around a change
 _BODIES = frozenset({"function", "class"})
 
 TOKEN_PRICES, CHARACTER_PRICES = Prices(header=75, gap=20), Prices(header=260, gap=80)
-"""What a section costs besides its text, roughly."""
+"""Approximate cost of a section besides its text."""
 
 
 class Ranking(Struct, frozen=True):
-    """A task, the index it was asked of, the files in the order of their worth, and the companions
+    """A task, the index that was queried, the files in the order of their worth, and the companions
     of the best. A review has the `changed` lines of each file, and may have no task."""
 
     task: str
@@ -76,7 +77,7 @@ class RankedRegion(Struct, frozen=True):
 
 
 def ranked_regions(ranking: Ranking, files: int, most: int = 5) -> list[tuple[RankedRegion, ...]]:
-    """The most probable regions of each of the first files, from the index alone."""
+    """Return the most probable regions of each of the first files, from the index alone."""
     reader, chosen = ranking.reader, ranking.ranked[:files]
     lens = lens_for(reader, ranking.task)
     numbers = {doc.path: number for number, doc in reader.docs.items()}
@@ -102,7 +103,7 @@ def ranked_regions(ranking: Ranking, files: int, most: int = 5) -> list[tuple[Ra
 
 
 def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
-    """The choices that a task may show, in the order they are loaded: pinned files, those with
+    """Return the choices that a task may show, in the order of loading: pinned files, those with
     changed lines, the best ranked."""
     by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.pinned}
     paths = [*ranking.changed, *(file.path for file in ranking.ranked[:CANDIDATES])]
@@ -116,9 +117,8 @@ def fit_task(
     materials: Iterable[Material | Excluded],
     ledger: Ledger,
 ) -> Fitted:
-    """Spend the budget on a task; `materials` come in `task_order` and are asked for until there is
-    plenty to choose from. Every choice ends as a section, a name in the list, or part of a
-    count."""
+    """Spend the budget on a task. `materials` are in `task_order` and are loaded until the
+    candidates suffice. Every choice ends as a section, a name in the list, or part of a count."""
     excluded: list[Excluded] = []
     sections: list[Section] = []
     fill = ledger.request.fill
@@ -153,7 +153,8 @@ def fit_task(
 def _outlines(
     candidates: dict[str, tuple[Ranked, Material]], shared: Sequence[Section], ledger: Ledger
 ) -> list[Section]:
-    """Outlines of the ranked files that are not shown, the best first, while there is room."""
+    """Return outlines of the ranked files that are not shown, the best first, while there is
+    room."""
     entered = {section.path for section in shared}
     left = [material for path, (_, material) in candidates.items() if path not in entered]
     paid = (paid_outline(material, ledger) for material in left)
@@ -161,7 +162,7 @@ def _outlines(
 
 
 def _files(ranking: Ranking) -> dict[str, Ranked]:
-    """The ranked files by path. The task points at the lines that changed, too."""
+    """Return the ranked files by path; changed lines count as lines that the task points at."""
     files = {file.path: file for file in ranking.ranked}
     for path, lines in ranking.changed.items():
         file = files.get(path, Ranked(path, 0.0))
@@ -177,8 +178,8 @@ def _shared_out(
     fitting: bool,
     kept_free: int,
 ) -> tuple[list[Section], Listing | None]:
-    """The sections of the ranked files, and what the stop rule says of them; None with `fill`.
-    Without a task that is `fitting`, only what changed is shown."""
+    """Return the sections of the ranked files, and the listing of the stop rule, which is None with
+    `fill`. Without a `fitting` task, only changes are shown."""
     offers = _offers(materials, ledger, ranking, lens)
     reason = _reasons(offers, materials, ranking, lens)
     sections: dict[Grant, Section] = {}
@@ -228,9 +229,9 @@ def _shared_out(
 def _changed(
     offers: Sequence[Offer], materials: dict[str, tuple[Ranked, Material]], ranking: Ranking
 ) -> list[tuple[int, int]]:
-    """The functions with a changed line, the most changed first and tests last, without what the
-    diff shows whole. Of a long function, which is several regions, those without a change
-    follow."""
+    """Return the functions with a changed line, the most changed first and tests last, without
+    those that the diff shows whole. The unchanged regions of a long function, which is several
+    regions, follow."""
     rows = []
     for i, offer in enumerate(offers):
         lines = ranking.changed.get(offer.path, ())
@@ -246,8 +247,8 @@ def _changed(
 
 
 def _part_of_touched(regions: Sequence[Region], touched: Sequence[int], j: int) -> bool:
-    """Whether a region belongs to one long definition with a touched one: all between them have
-    its name."""
+    """Return whether a region and a touched one belong to one long definition: all regions between
+    have its name."""
     for step in (-1, 1):
         at = j + step
         while 0 <= at < len(regions) and regions[at].name == regions[j].name:
@@ -274,15 +275,15 @@ def _judged(
 
 
 def _real(stop: Stop, offers: Sequence[Offer]) -> list[tuple[int, int]]:
-    """The regions that enter, without those of files of which only the top would be shown: imports
-    and a licence say nothing about a task."""
+    """Return the regions that enter, except in files that would show only their top: imports and a
+    licence are no evidence for a task."""
     telling = {i for i, j in stop.regions if offers[i].regions[j].kind not in ("head", "doc")}
     telling |= {i for i, offer in enumerate(offers) if len(offer.regions) == 1}
     return [(i, j) for i, j in stop.regions if i in telling]
 
 
 def _shows(grants: Sequence[Grant], path: str, region: Region) -> bool:
-    """Whether a pack shows a region anyway: a file is whole where that costs little more."""
+    """Return whether a pack shows a region anyway: a file is whole if that costs little more."""
     for grant in grants:
         if grant.path == path:
             return grant.level == "full" or any(
@@ -294,7 +295,7 @@ def _shows(grants: Sequence[Grant], path: str, region: Region) -> bool:
 def _stated(
     stop: Stop, following: Sequence[tuple[str, Region]], companions: Sequence[Companion]
 ) -> Listing:
-    """The expected precision and recall, the regions after the stop, and the companions."""
+    """Return the expected precision and recall, the regions after the stop, and the companions."""
     return Listing(
         expected=(round(stop.precision, 2), round(stop.recall, 2)),
         next=_cited(following),
@@ -312,8 +313,8 @@ def _reasons(
     ranking: Ranking,
     lens: Lens,
 ) -> Callable[[Grant], str]:
-    """The reason of each section. Where only regions are shown that the ranking did not quote, the
-    words and lines of one that is shown stand there."""
+    """Return a function for the reason of each section. If the shown regions are not the ones that
+    the ranking quoted, the reason quotes words and lines of a shown one."""
     prove = prover(lens, ranking.task)
     regions = {offer.path: offer.regions for offer in offers}
     numbers = {doc.path: number for number, doc in ranking.reader.docs.items()}
@@ -358,7 +359,7 @@ def _offers(
 
 
 def _as_outline(offer: Offer, material: Material, ledger: Ledger) -> Offer:
-    """A file of which only the outline may be shown: its best region stands for it."""
+    """Return an offer of the outline alone, represented by the file's best region."""
     full = ledger.estimate(best_rung(material, ledger.cut).body.text)
     best = max(range(len(offer.regions)), key=lambda j: offer.scores[j])
     return replace(
