@@ -1,1 +1,1 @@
-"""Task packs (seed 002): a task comes in, a bounded, deterministic context pack goes out."""
+"""Task packs (seed 002): a bounded, deterministic context pack for a task."""

@@ -21,8 +21,8 @@ _MENTION = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]{1,300}\.\w{1,10}(?:[:(]\d{1,7
 
 
 class Wanted(Struct):
-    """A file selected for the task: its priority, the reason, the lines that issues name, and for
-    a file that the contract allows the files that use it."""
+    """A file selected for the task: its priority, the reason, and the lines that issues name. A
+    file that the contract allows also has its users."""
 
     path: str
     priority: FilePriority
@@ -83,8 +83,8 @@ def _matching(raw: str, index: Index) -> list[str]:
 
 
 def _tail(reference: str, path: str) -> bool:
-    """`/home/me/proj/src/a.ts` ends with `src/a.ts`; `api/auth.ts` is the end of
-    `src/api/auth.ts`."""
+    """Return whether a path ends with a reference, or the reverse: `/home/me/proj/src/a.ts` ends
+    with `src/a.ts`; `api/auth.ts` is the end of `src/api/auth.ts`."""
     return reference.endswith(f"/{path}") or ("/" in reference and path.endswith(f"/{reference}"))
 
 
@@ -124,8 +124,8 @@ def wanted_files(
 
 
 def _is_bare_file(raw: str) -> bool:
-    """Whether a name without a folder is one of a file: `x.test.ts`, but no `example.com`, and no
-    address."""
+    """Return whether a name without a folder is that of a file: `x.test.ts`, but not `example.com`
+    or an address."""
     suffix = raw.rpartition(".")[2]
     return "/" not in normalize_path(raw) and suffix.isalpha() and bool(facts_of(raw).language)
 
@@ -180,9 +180,9 @@ def owned_files(
     scores: Mapping[str, float],
     users: Mapping[str, Sequence[str]],
 ) -> list[Wanted]:
-    """Return low files: those that the contract allows and nothing else names, by score (highest
-    first), then by path. Locks, generated files and tool settings (`.gitignore`) need an entry
-    without a wildcard. Every file that the contract allows, named or not, gets its users."""
+    """Return low files, which only the contract allows, by score (highest first), then by path.
+    Locks, generated files and tool settings (`.gitignore`) need an entry without a wildcard. Every
+    file that the contract allows, named or not, gets its users."""
     named = {item.path: item for item in wanted}
     contract = task.files_contract
     paths: list[str] = []

@@ -43,7 +43,7 @@ files."""
 MAX_NOT_SHOWN = 40  # the notes themselves cost room that files need
 MARKER_ROOM = 180  # the marker is written last, when all other room is spent
 MAX_USERS = 5
-"""Files that the line about the users of a file names."""
+"""Limit of names in the line about the users of a file."""
 
 _NONE: Mapping[str, str] = {}
 _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
@@ -52,10 +52,10 @@ _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
 class Source(Struct, frozen=True):
     """The project as input of the packer. `read` returns redacted text or a Problem. `clean`
     redacts the texts of the task. `scores` order the contract's files. `digests` of the raw files
-    are for `verify`. `kept_out` has the reason why a file that the task names may not be shown.
-    `line_numbers` numbers every file, not only those whose lines the task cites. `users` are the
-    files that use a file. `brief` is what is shown of a file that only the contract allows, `empty`
-    are files without a text, which enter only by name."""
+    are for `verify`. `kept_out` has the reason why a named file may not be shown. `line_numbers`
+    numbers every file, not only those whose lines the task cites. `users` are the users of each
+    file. `brief` returns the short form of a file that only the contract allows, `empty` are files
+    without a text, which enter only by name."""
 
     paths: Sequence[str]
     read: Callable[[str], CleanText | Problem]
@@ -70,8 +70,7 @@ class Source(Struct, frozen=True):
 
 
 class Assembled(Struct, frozen=True):
-    """The pack, the prompt whose characters it counts, the problems, and notes on what is not
-    shown."""
+    """The pack, the prompt whose characters it counts, the problems, and notes on omissions."""
 
     pack: ContextPack
     prompt: str
@@ -80,7 +79,7 @@ class Assembled(Struct, frozen=True):
 
 
 def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_ISSUES) -> Assembled:
-    """Assemble required text, files by priority, the list of what is not shown, and the marker."""
+    """Assemble required text, files by priority, the list of omissions, and the marker."""
     ranked = _ranked_issues(task)
     issues = ranked[: _affordable_issues(task, ranked, limit, top_issues, source.clean)]
     index = index_of(source.paths)
@@ -141,13 +140,13 @@ class _Shelf:
         return self._offers.get(item.path, [])
 
     def _numbering(self, item: Wanted, clean: CleanText) -> tuple[Sequence[int], bool]:
-        """The lines that issues cite, and whether to number all. A condensed text has other lines
-        than its file: it has no numbers."""
+        """Return the lines that issues cite, and whether to number all. A condensed text has other
+        lines than its file, so it has no numbers."""
         return ((), False) if clean.moved else (item.lines, self._source.line_numbers)
 
 
 def _named(rung: Rung, clean: CleanText) -> Rung:
-    """The rung of a condensed text says so."""
+    """Mark the rung of a condensed text as condensed."""
     return replace(rung, level="condensed") if clean.condensed and rung.level == "full" else rung
 
 
@@ -194,7 +193,7 @@ def _whole(
 
 
 def _squeeze(core: ContextPack, wanted: list[Wanted], shelf: _Shelf, limit: int) -> Plan:
-    """Plan the files that the task names, where not everything fits."""
+    """Plan the files that the task names, if not everything fits."""
     plan = Plan(limit - required_chars(core) - _TITLES - MARKER_ROOM)
     if plan.room < 0:
         raise _refused(limit, limit - plan.room)
@@ -357,8 +356,8 @@ def _finish(
 
 
 def _measured(pack: ContextPack) -> ContextPack:
-    """The pack with the length of its JSON, which states the same texts with escapes and names of
-    fields, and so has more characters than the prompt that the tier limits."""
+    """Return the pack with the length of its JSON, which escapes the same texts and names fields,
+    and so has more characters than the prompt that the tier limits."""
     size = len(msgspec.json.encode(pack).decode())
     for _ in range(3):  # the figure is part of what it measures: its own digits count
         pack = replace(pack, json_chars=size)

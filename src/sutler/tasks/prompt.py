@@ -50,7 +50,7 @@ def required_text(pack: wire.ContextPack) -> str:
 
 
 def required_chars(pack: wire.ContextPack) -> int:
-    """Characters of what is never cut, with the two lines at the end."""
+    """Count the characters that are never cut, with the two lines at the end."""
     return len(required_text(pack)) + len(reminder_text(pack)) + 1
 
 
@@ -124,7 +124,7 @@ def _used_by(item: wire.ContextFile) -> str:
 
 
 def _numbered(item: wire.ContextFile | wire.ContextDoc) -> str:
-    """The content, each line after its number in the file if the pack records its lines."""
+    """Return the content, with line numbers of the file if the pack records its lines."""
     if item.line_ranges is UNSET:
         return item.content
     return numbered(item.content, [Span(start, end) for start, end in item.line_ranges])
@@ -138,7 +138,7 @@ def doc_block(item: wire.ContextDoc) -> str:
 
 
 def tail_text(pack: wire.ContextPack) -> str:
-    """Render the list of what is not shown, and the marker of a truncated context."""
+    """Render the list of omissions, and the marker of a truncated context."""
     lines = [f"- {line}" for line in pack.not_shown]
     lines += [f"- and {pack.not_shown_more:,} more"] if pack.not_shown_more and lines else []
     listing = "## Not shown\n\n" + "\n".join(lines) + "\n\n" if lines else ""
@@ -156,7 +156,7 @@ def _marker(pack: wire.ContextPack) -> str:
 
 
 def reminder_text(pack: wire.ContextPack) -> str:
-    """Goal and constraints once more, in two lines: what stands last is read best."""
+    """Repeat goal and constraints in two lines at the end, where models read best."""
     contract = wire.FileContract(
         pack.constraints.allowed_globs,
         pack.constraints.forbidden_globs,

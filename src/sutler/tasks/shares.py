@@ -1,4 +1,4 @@
-"""How the room of a task pack is shared among the files that the task calls for."""
+"""Allocation of a task pack's room to the files of the task."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Plan(Struct):
 
 
 Ladder = tuple[Wanted, Sequence[Offer]]
-"""A file and its offers, the least first."""
+"""A file and its offers, the smallest first."""
 
 
 Offers = Callable[[Wanted], list[Offer]]
@@ -61,7 +61,8 @@ def share(plan: Plan, wanted: Sequence[Wanted], offers: Offers) -> None:
 
 
 def add_owned(plan: Plan, owned: Sequence[Wanted], offers: Offers) -> None:
-    """Plan low files, whole or not at all: the head of a file that nothing names is filler."""
+    """Plan low files, whole or not at all: the head of a file that the task does not name is
+    filler."""
     for item in owned[:MAX_OWNED]:
         if plan.room < MIN_FILE_CHARS:
             break
@@ -70,17 +71,16 @@ def add_owned(plan: Plan, owned: Sequence[Wanted], offers: Offers) -> None:
 
 
 def _least_of(plan: Plan, group: Sequence[Ladder]) -> None:
-    """Take the smallest offer of each file, the one that shows cited lines before the one that
-    does not."""
+    """Take the smallest offer of each file; one that shows cited lines precedes one that does
+    not."""
     for item, steps in group:
         if item.path not in plan.chosen:
             any(plan.take(item, offer) for offer in (steps[1::-1] if item.lines else steps[:1]))
 
 
 def _small_whole(plan: Plan, high: Sequence[Ladder], medium: Sequence[Ladder]) -> None:
-    """Show files of the context whole that are small beside a file of higher priority, the
-    smallest first. The large file has its least already: what it loses is text around the lines
-    that issues cite."""
+    """Show files of the context whole that are small beside a file of higher priority, the smallest
+    first. The large file has its smallest offer already, and loses only text around cited lines."""
     largest = max((steps[-1].cost for _, steps in high if steps), default=0)
     whole = [
         (steps[-1], item) for item, steps in medium if steps and steps[-1].cost * SMALL <= largest
@@ -91,7 +91,7 @@ def _small_whole(plan: Plan, high: Sequence[Ladder], medium: Sequence[Ladder]) -
 
 
 def _grow(plan: Plan, group: Sequence[Ladder]) -> None:
-    """Take the cheapest offers first, whichever file they are of."""
+    """Take the cheapest offers of all files first."""
     steps = [
         (number > 0, offer.cost, place, offer)
         for place, (_, ladder) in enumerate(group)

@@ -21,7 +21,7 @@ IssueLevel = Literal["error", "warning"]
 
 
 class Evidence(Struct, frozen=True):
-    """Snake case on the wire too, as in the task files."""
+    """Files that the pack must include; snake case on the wire too, as in the task files."""
 
     must_include_files: tuple[str, ...] = ()
 
@@ -105,9 +105,9 @@ class Constraints(Struct, frozen=True, rename="camel"):
 
 class ContextFile(Struct, frozen=True, rename="camel"):
     """A file of the pack. `level` is the part of the file in `content`, `reason` why it is
-    included; both are additions to the seed. `line_ranges` are the file's lines in `content`, where
-    the prompt numbers them. `used_by` names files that use a file which the contract allows;
-    `used_by_more` counts those without a name here."""
+    included; both are additions to the seed. `line_ranges` are the file's lines in `content`, if
+    the prompt numbers them. `used_by` names users of a file that the contract allows;
+    `used_by_more` counts the others."""
 
     path: str
     content: str
