@@ -1,1 +1,1 @@
-"""What is in the tree, and which rule keeps a file out of it."""
+"""Files in the tree, and the rule that excludes each other path."""

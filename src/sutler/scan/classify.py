@@ -1,9 +1,9 @@
-"""What the path of a file says of it: type, category, tag, language, role, importance. The only
-classifier.
+"""The only classifier: type, category, tag, language, role and importance of a file by its path.
 
-The same predicates (test, generated, vendored) decide the category that a manifest shows and the
-role that a ranking weighs. Two memos make a scan cheap: one for base names, one for directories.
-Most trees repeat both."""
+The same predicates (test, generated, vendored) decide the category in a manifest and the role in a
+ranking. Two caches make a scan cheap: one for base names, one for directories. Most trees repeat
+both.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _AUTHOR = r"(?:co)?author(?:s|ed|ing|ship)?$"
 _SETTINGS = r"\.[^.]*$|[a-z]+rc$"
 _compiled = cache(re.compile)  # `re`'s own cache takes longer to ask, and most names ask
 Marks = frozenset[str]
-"""What the folders above a file say of it, in words: see `_marks_of` and `_place`."""
+"""Properties of a file by the folders above it: see `_marks_of` and `_place`."""
 
 
 class _Name(Struct, frozen=True, gc=False, eq=False):
-    """What a base name says, wherever the file lies. `spec` and `folder`: a test below `spec/` and
-    below `test/`."""
+    """Properties of a base name in any folder. `spec` and `folder`: a test below `spec/` and below
+    `test/`."""
 
     type: FileType
     language: str
@@ -67,7 +67,7 @@ _interned = cache(_Name)
 
 
 def facts_of(path: str) -> FileFacts:
-    """Everything the path alone says. Cheap: three memo lookups for a known name in a known
+    """Classify a file by its path alone: three cache look-ups for a known name in a known
     directory."""
     cut = path.rfind("/")
     if cut < 0:
@@ -77,13 +77,14 @@ def facts_of(path: str) -> FileFacts:
 
 _NO_MARKS: Marks = frozenset()
 NEAREST = 32
-"""Folders above a file that are looked at: in deeper trees the cost would be quadratic."""
+"""Number of folders above a file that count: otherwise the cost in deep trees would be
+quadratic."""
 
 
 @lru_cache(maxsize=1 << 16)
 def _place(directory: str) -> Marks:
-    """The marks of a directory: those of all folders, and those that depend on where a folder
-    stands."""
+    """Return the marks of a directory: those of all its folders, and those that depend on their
+    position."""
     parts = directory.rsplit("/", NEAREST)[-NEAREST:]
     lows = [part.lower() for part in parts]
     marks = set[str]().union(*map(_marks_of, parts))
@@ -110,7 +111,7 @@ def _same(marks: Marks) -> Marks:
 
 @lru_cache(maxsize=1 << 14)  # folders' names repeat; hostile trees must not fill the memory
 def _marks_of(part: str) -> Marks:
-    """What one directory's name says, wherever it stands."""
+    """Return the marks of one directory's name at any position."""
     low = part.lower()
     held = {
         "dependency": low in names.DEPENDENCY_DIRS,
@@ -129,7 +130,8 @@ def _marks_of(part: str) -> Marks:
 
 
 def _is_test_folder(part: str) -> bool:
-    """`MyApp.Tests` (C#), `MyAppTests` (Swift), `unit_tests`; not `latest` or `contests`."""
+    """Return whether a folder is one of tests: `MyApp.Tests` (C#), `MyAppTests` (Swift),
+    `unit_tests`; not `latest` or `contests`."""
     if "est" not in part:
         return False
     words = re.findall(_WORD, part)
@@ -191,8 +193,8 @@ def _type(ext: str, language: Language | None, low: str) -> FileType:
 
 
 def _is_config_name(low: str, language: Language | None) -> bool:
-    """`requirements-dev.txt`, `vite.config.ts`: of code only names that say so are held against the
-    pattern."""
+    """Return whether a name is one of configuration: `requirements-dev.txt`, `vite.config.ts`. Code
+    needs an explicit name."""
     asked = language is None or not _is_code(language) or "config" in low or "rc." in low
     return asked and _compiled(names.CONFIG_NAME).match(low) is not None
 
@@ -209,7 +211,7 @@ def _is_document(low: str, language: Language | None) -> bool:
 
 
 def _role(low: str, ext: str, language: Language | None, kind: FileType) -> Role:
-    """The part in the project that the name alone gives a file."""
+    """Return a file's role in the project by its name alone."""
     if _compiled(names.VERSIONED).match(low):
         return "vendor"
     if low in MANIFESTS or low in names.BUILD_NAMES or ext in names.KEY_CONFIG_EXT:
@@ -256,8 +258,8 @@ def _judge_code(name: str, low: str, stem: str) -> tuple[FileCategory, Importanc
 
 
 def _theme(name: str) -> FileCategory | None:
-    """The seed's `*auth*`, `*route*`, `*model*` …, word by word: `authors.py` and `rapid.c` do not
-    count."""
+    """Return the category of the seed's `*auth*`, `*route*`, `*model*` …, matched word by word:
+    `authors.py` and `rapid.c` have none."""
     stem = name[: name.rfind(".")] if "." in name[1:] else name
     words = [word.lower() for word in re.findall(_WORD, stem)]
     text = " ".join(words)
@@ -276,8 +278,8 @@ def _theme(name: str) -> FileCategory | None:
 
 
 def _is_test_name(name: str, low: str, language: Language | None) -> bool:
-    """The naming conventions of test runners; `contest.py`, `latest.go` and `spec.py` are not
-    tests."""
+    """Return whether a name follows a convention of test runners; `contest.py`, `latest.go` and
+    `spec.py` do not."""
     if low.endswith(names.TEST_ENDS):
         return True
     if language is None or not language.tests.stem or not _compiled(names.TEST_HINT).search(low):
@@ -327,7 +329,7 @@ def _is_test(name: _Name, marks: Marks) -> bool:
 
 
 def _role_there(name: _Name, marks: Marks, test: bool, generated: bool) -> Role:
-    """The role of a name in its folder: the first that holds."""
+    """Return the role of a name in its folder: the first that applies."""
     rows: tuple[tuple[Role, bool], ...] = (
         ("generated", generated or name.lock or (name.bundled and "dist" in marks)),
         ("vendor", "dependency" in marks or name.role == "vendor"),
@@ -341,7 +343,7 @@ def _role_there(name: _Name, marks: Marks, test: bool, generated: bool) -> Role:
 
 
 def extractable(facts: FileFacts) -> bool:
-    """Whether the content can be shown as text."""
+    """Return whether the content can be shown as text."""
     return facts.type in ("text", "unknown") or (facts.type == "data" and bool(facts.language))
 
 

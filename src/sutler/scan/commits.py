@@ -50,7 +50,7 @@ _ENVIRONMENT = {
 
 
 class Commit(Struct, frozen=True, gc=False, array_like=True):
-    """One commit, newest first in a History: its message and the paths it touched."""
+    """One commit: its message and the paths that it touched."""
 
     id: str
     message: str
@@ -58,15 +58,15 @@ class Commit(Struct, frozen=True, gc=False, array_like=True):
 
 
 class History(Struct, frozen=True):
-    """The last commits of a project, newest first. Age is the position, so that no clock
-    decides."""
+    """The last commits of a project, newest first. Age is the position, so that no clock takes
+    part."""
 
     commits: tuple[Commit, ...] = ()
 
 
 def head_of(repository: Repository) -> str:
-    """The commit that HEAD names, or nothing where there is none yet. Read from the files where
-    they say it plainly, which is a hundred times faster than starting git."""
+    """Return the commit of HEAD, or "" if there is none yet. Plain ref files are read directly,
+    which is a hundred times faster than starting git."""
     text = read_plain(os.path.join(repository.git_dir, "HEAD")) or b""
     if _COMMIT.fullmatch(text):
         return text.decode("ascii").strip()
@@ -87,7 +87,7 @@ def head_of(repository: Repository) -> str:
 
 
 def read_history(git_dir: str, revision: str = "HEAD", limit: int = MAX_COMMITS) -> History:
-    """The last `limit` commits up to `revision`, newest first; empty where there is no readable
+    """Return the last `limit` commits up to `revision`, newest first; empty without a readable
     history."""
     if revision.startswith("-"):
         return History()
@@ -98,7 +98,8 @@ def read_history(git_dir: str, revision: str = "HEAD", limit: int = MAX_COMMITS)
 
 
 def read_commits(git_dir: str, ids: Sequence[str]) -> tuple[Commit, ...]:
-    """Messages and touched paths of the named commits, in the given order. Merges touch nothing."""
+    """Return messages and touched paths of the named commits, in the given order. Merges touch
+    nothing."""
     words = [
         "diff-tree",
         "--stdin",
@@ -127,8 +128,7 @@ def _commit(record: bytes) -> Commit:
 
 
 def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
-    """Those that are UTF-8: what is known of commits is kept as text, and no task names the
-    others."""
+    """Yield the paths that are UTF-8: commits are stored as text, and no task names the others."""
     for path in paths:
         try:
             yield path.decode()
@@ -137,7 +137,7 @@ def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
 
 
 def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
-    """Plumbing's output, or nothing where git is missing, refuses, or takes too long."""
+    """Return the output of git plumbing, or b"" if git is missing, refuses, or takes too long."""
     import subprocess  # not where what is known of the last commits still holds
 
     environment = {

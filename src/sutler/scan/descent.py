@@ -1,10 +1,11 @@
-"""The walk down a tree: each folder listed once, its files decided by name, its folders kept for
-later.
+"""The walk down a tree: each folder is listed once, its files are decided by name, its folders
+visited later.
 
 The walk is iterative and holds descriptors, never path strings: each directory is opened relative
 to its parent with O_NOFOLLOW, so that a directory that turns into a link cannot lead outside. Only
-a window of ancestors stays open; the walk returns by `..` and checks that it arrives where it
-left."""
+a window of ancestors stays open; the walk returns by `..` and checks that it arrives in the same
+directory.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ _PROC: Final = "descriptors" in offered and os.path.isdir("/proc/self/fd")
 
 
 class Descent:
-    """A walk down a tree, and what it meets."""
+    """A walk down a tree, with its findings."""
 
     def __init__(self, root: Root, rules: ScanRules) -> None:
         self.root = root
@@ -70,7 +71,7 @@ class Descent:
         return Frame(fs.dup(self.root.fd), self.root_key, *self.ruled["/"])
 
     def descend(self, frame: Frame, prefix: str) -> None:
-        """Visit a directory and everything below it. Takes over the frame's descriptor."""
+        """Visit a directory and everything below it; close the frame's descriptor."""
         frame.prefix_length = len(prefix)
         stack = [frame]
         closed = 0  # frames below this index hold no descriptor
@@ -105,8 +106,8 @@ class Descent:
     def enter(
         self, frame: Frame, name: str, prefix: str, *, alone: bool = False, named: bool = False
     ) -> Frame | None:
-        """Open a directory that the rules admit, or record why not. It is listed too, unless it is
-        wanted `alone`."""
+        """Open a directory that the rules admit, or record the rule that excludes it. Its files are
+        listed too, except with `alone`."""
         path = prefix + name
         if named:
             verdict = self.judge.binding(frame.node, name, True, path)
@@ -125,7 +126,8 @@ class Descent:
         return child
 
     def barred(self, frame: Frame, path: str) -> Verdict | None:
-        """Why a folder that no rule of names closes is not entered."""
+        """Return the verdict that closes a folder by something other than its name: a submodule,
+        the depth."""
         if frame.ground.modules and frame.ground.tracked().link(frame.ground.path(path)):
             return Verdict("submodule", Rule("git", ".gitmodules"))
         if self.rules.depth is not None and frame.depth >= self.rules.depth:
@@ -135,8 +137,9 @@ class Descent:
     def enterable(
         self, frame: Frame, name: str, path: str, verdict: Verdict | None, *, named: bool = False
     ) -> tuple[Verdict, ...] | None:
-        """The verdicts that files below a folder must pass, or None for a folder that none passes:
-        it is recorded. Where a name rule is passed, the rules behind it decide too."""
+        """Return the verdicts that files below a folder must pass, or record the folder and return
+        None if no file passes. If `allow` lifts a built-in name rule, the rules behind it decide
+        too."""
         verdicts = [verdict] if verdict is not None else []
         if verdict is not None and verdict.rule.source == "default":
             rest = self.judge.binding if named else self.judge.verdict
@@ -187,8 +190,8 @@ class Descent:
         return verdict  # type: ignore[return-value]  # a Verdict or None; the sentinel is gone here
 
     def fill(self, frame: Frame, prefix: str) -> bool:
-        """List a directory: decide its files now, keep its folders for later. False when it is not
-        ours."""
+        """List a directory: decide its files now, queue its folders. False if it belongs to another
+        repository."""
         try:
             folders, files, dotted = frame.listed or listed(frame.fd)
         except OSError as error:
@@ -212,8 +215,8 @@ class Descent:
     def governed(
         self, frame: Frame, prefix: str, names: Sequence[str], below: bool, named: bool = False
     ) -> bool:
-        """Load the ignore files of a directory. False if it is another repository's: the root
-        itself, which is not `below`, never is."""
+        """Load the ignore files of a directory. False if it belongs to another repository, which
+        the root itself (not `below`) never does."""
         if below and ".git" in names and not self.boundary(frame, prefix, named):
             return False
         if special := IGNORE_NAMES.intersection(names):
@@ -223,7 +226,8 @@ class Descent:
         return True
 
     def vendored(self, frame: Frame, prefix: str, names: Sequence[str]) -> bool:
-        """Whether a dependency folder is marked as a copy of another project; record it then."""
+        """Return whether a dependency folder is marked as a copy of another project; record it
+        then."""
         for closed in frame.closed:
             if self.judge.is_vendored(closed, prefix, names):
                 # A folder without folders is closed by now, and its names are all there is.
@@ -235,8 +239,8 @@ class Descent:
         return False
 
     def boundary(self, frame: Frame, prefix: str, named: bool = False) -> bool:
-        """A `.git` below the root: another repository's ground, unless our own index tracks files
-        there."""
+        """Return whether a `.git` below the root begins another repository, unless our own index
+        tracks files there."""
         # Through the descriptor, so that a directory swapped for a link meanwhile is not followed.
         here = f"/proc/self/fd/{frame.fd}" if _PROC else os.path.join(self.root.host_path, prefix)
         repository = git.repository_at(here)
@@ -253,7 +257,7 @@ class Descent:
         return False
 
     def files(self, frame: Frame, prefix: str, rows: Sequence[Row]) -> None:
-        """The hot loop: one dictionary look-up for each file."""
+        """Decide the files of a folder; the hot loop has one dictionary look-up for each."""
         node, admit, mounts = frame.node, self.found.admit, self.mounts
         plain = self.by_name and not (node.live or frame.guarded)
         seen = node.files

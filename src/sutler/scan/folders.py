@@ -1,5 +1,5 @@
-"""Folders by descriptor: what lies in one, how many files lie below it, mount points; the frame of
-a folder during a walk, and the record of what a walk meets."""
+"""Folders by descriptor: their contents, the number of files below, mount points; the frame of a
+folder during a walk, and the record of its findings."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, 
 from sutler.system import fs
 
 Row = tuple[str, os.stat_result | OSError]
-"""A file as a folder lists it: its name, and its state or why it has none."""
+"""A file as a folder lists it: its name, and its state or the error of reading that."""
 
 Listed = tuple[list[str], list[Row], list[str]]
-"""What lies in a folder, in no order: the names of folders, everything else, and every name that
-begins with a dot."""
+"""Contents of a folder, unordered: names of folders, all other rows, and every name that begins
+with a dot."""
 
 Entered = tuple[int, int, int, Listed | None]
-"""A folder's descriptor, its device and inode, and what lies in it: nothing is said of one on
-another device. A folder without others in it and without names that begin with a dot is closed at
-once: its descriptor is -1."""
+"""A folder's descriptor, its device and inode, and its contents, which are empty on another device.
+A folder without subfolders and without names that begin with a dot is closed at once: its
+descriptor is -1."""
 
 
 def listed(fd: int) -> Listed:
-    """What lies in the folder `fd`."""
+    """List the folder `fd`."""
     folders: list[str] = []
     files: list[Row] = []
     with fs.scandir(fd) as listing:
@@ -49,8 +49,8 @@ def listed(fd: int) -> Listed:
 
 
 def entered(fd: int, name: str, device: int) -> Entered:
-    """The folder of this name in the folder `fd`, if it is a folder and no link. On this device, if
-    one is named: -1 is any."""
+    """Open and list the folder `name` in the folder `fd`, if it is a folder and no link, on
+    `device` (-1: any)."""
     below = fs.open(name, DIRECTORY, dir_fd=fd)
     try:
         state = fs.fstat(below)
@@ -73,8 +73,8 @@ Key = tuple[int, int]
 
 
 class Frame:
-    """A directory on the way down: its descriptor (or -1 outside the window), and what is left to
-    visit. `listed`: what lies in it, until it is decided."""
+    """A directory on the way down: its descriptor (or -1 outside the window), and the folders left
+    to visit. `listed`: its contents, until they are decided."""
 
     __slots__ = (
         "closed",
@@ -107,14 +107,14 @@ class Frame:
 
 
 def key_of(fd: int) -> Key:
-    """Device and inode: which directory this is, whatever its name."""
+    """Return device and inode, which identify a directory whatever its name."""
     state = fs.fstat(fd)
     return state.st_dev, state.st_ino
 
 
 def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
-    """The directory `key` again, from one directly below it or else down from the root by its
-    names; -1 when neither way leads there any more."""
+    """Open the directory `key` again, from one directly below it or down from the root by its
+    names; -1 if neither leads there any more."""
     try:
         above = fs.open("..", DIRECTORY, dir_fd=below)
         if key_of(above) == key:
@@ -138,7 +138,7 @@ def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
 
 def climb(stack: list[Frame], prefix: str, root: int) -> Problem | None:
     """Leave the top frame, and open its parent again if it was closed: by `..` or down from the
-    root. The problem, if neither leads to the same directory."""
+    root. Return a problem if neither leads to the same directory."""
     left, problem = stack.pop(), None
     if stack and stack[-1].fd < 0:
         parent = stack[-1]
@@ -154,7 +154,7 @@ def climb(stack: list[Frame], prefix: str, root: int) -> Problem | None:
 
 
 def kind_of(mode: int) -> str:
-    """A word for what is neither file, folder nor link."""
+    """Return a word for an object that is neither file, folder nor link."""
     if stat.S_ISFIFO(mode):
         return "FIFO"
     if stat.S_ISSOCK(mode):
@@ -163,7 +163,7 @@ def kind_of(mode: int) -> str:
 
 
 def count_below(fd: int) -> tuple[int, bool]:
-    """How many files lie below an open directory: exact up to a limit, else the limit and True."""
+    """Count the files below an open directory: exactly up to a limit, else the limit and True."""
     count = visited = 0
     more = False
     levels: list[tuple[int, list[str]]] = []
@@ -228,8 +228,8 @@ def _listed(fd: int) -> tuple[int, list[str]]:
 
 
 def mounts_below(folder: str) -> frozenset[str]:
-    """Paths below a folder where something else is mounted, a file or a bind mount of the same
-    device included."""
+    """Return paths below a folder where something else is mounted, including a file or a bind mount
+    of the same device."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
             places = [line.split(" ", 5)[4] for line in stream]
@@ -250,7 +250,7 @@ _BY_PATH: Final = attrgetter("path")
 
 
 class Findings:
-    """The record of a scan: entries, exclusions with their rule, problems."""
+    """Record of a scan: entries, exclusions with their rule, problems."""
 
     __slots__ = ("condensed", "entries", "excluded", "limit", "owner", "problems", "several")
 
@@ -279,7 +279,7 @@ class Findings:
         )
 
     def admit(self, path: str, state: os.stat_result, named: bool = False) -> None:
-        """A regular file of a fitting size becomes an entry."""
+        """Record a regular file of acceptable size as an entry."""
         mode, size, links = state.st_mode, state.st_size, state.st_nlink
         large = self.limit is not None and size > self.limit and self.too_large(path, size)
         if large or mode & 0o170000 != stat.S_IFREG:
@@ -295,11 +295,12 @@ class Findings:
             )
 
     def too_large(self, path: str, size: int) -> bool:
-        """Whether a file above the size rule stays out: not if a pack shows a short form of it."""
+        """Return whether a file above the size limit stays out: not if a pack shows a short form of
+        it."""
         return not (path.lower().endswith(self.condensed) and size <= CONDENSED_BYTES)
 
     def unfit(self, path: str, mode: int, size: int) -> None:
-        """Exclude what is no regular file, or too large a one."""
+        """Exclude an object that is no regular file, or is too large."""
         if stat.S_ISLNK(mode):
             item = Excluded(path, "symlink", Rule("symlink"))
         elif not stat.S_ISREG(mode):
@@ -313,14 +314,15 @@ class Findings:
         self.excluded.append(Excluded(path, "mount_point", Rule("one_filesystem"), count))
 
     def foreign_link(self, path: str) -> None:
-        """A file that has another name somewhere and belongs to another owner: it may be anything
-        of theirs."""
+        """Exclude a file with several names that belongs to another owner: it may be any file of
+        theirs."""
         self.excluded.append(
             Excluded(path, "hard_link", Rule("hard link", "owned by another user than the folder"))
         )
 
     def prune(self, fd: int, name: str, path: str, verdict: Verdict) -> None:
-        """A directory that is not entered: one exclusion, with a count of the files below it."""
+        """Record a directory that is not entered: one exclusion, with a count of the files below
+        it."""
         count, more = 0, False
         try:
             below = fs.open(name, DIRECTORY, dir_fd=fd)
@@ -334,7 +336,8 @@ class Findings:
         )
 
     def absent(self, path: str, error: OSError) -> None:
-        """A path that was asked for: nothing was there to begin with, so nothing vanished."""
+        """Record the error of a requested path: it was never seen, so it is missing and not
+        vanished."""
         problem = problem_of(path, error)
         missing = Problem(path, "missing", "no such file")
         self.problems.append(missing if problem.kind == "vanished" else problem)

@@ -1,8 +1,9 @@
-"""Git's own files, read by ourselves: a repository's place, its configuration and its index.
+"""Git's own files: a repository's place, its configuration and its index.
 
 Git is never run here. In a hostile repository even `git status` and `git check-ignore` start
-programs that `.git/config` names. What we read is data: nothing in it is executed, and a
-repository's own configuration cannot point us at a file outside that repository."""
+programs that `.git/config` names. These files are data: nothing in them is executed, and a
+repository's own configuration cannot point us at a file outside that repository.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ _DEEPEST: Final = 1000  # folders above a root
 
 
 class Repository(Struct, frozen=True, gc=False):
-    """Where a repository lives. `top` is its work tree; `common` is shared by all its work trees;
-    `above` is how many folders `top` lies above the folder that was asked about."""
+    """Location of a repository. `top` is its work tree; `common` is shared by all its work trees;
+    `above` is the number of folders from the queried folder up to `top`."""
 
     top: str
     git_dir: str
@@ -33,12 +34,12 @@ class Repository(Struct, frozen=True, gc=False):
     above: int = 0
 
     def below(self, folder: str) -> list[str]:
-        """The names that lead from `top` to the folder that was asked about."""
+        """Names that lead from `top` to the queried folder."""
         return canonical(folder).split("/")[-self.above :] if self.above else []
 
 
 class Tracked:
-    """What the index says is tracked, as paths from the top of the work tree."""
+    """Paths that the index tracks, from the top of the work tree."""
 
     __slots__ = ("_links", "_order", "_paths", "_sparse")
 
@@ -54,11 +55,11 @@ class Tracked:
         return path in self._paths or path.startswith(self._sparse)
 
     def link(self, path: str) -> bool:
-        """Whether this directory is a submodule's place."""
+        """Return whether this directory is the place of a submodule."""
         return path in self._links
 
     def below(self, directory: str) -> bool:
-        """Whether anything below this directory is tracked."""
+        """Return whether anything below this directory is tracked."""
         start = directory + "/"
         if start.startswith(self._sparse) or any(one.startswith(start) for one in self._sparse):
             return True
@@ -72,7 +73,7 @@ NOTHING: Final = Tracked(frozenset(), frozenset(), ())
 
 
 def read_plain(path: str, limit: int = _SMALL, *, follow: bool = False) -> bytes | None:
-    """A small regular file's bytes, or None when it is absent, a link, special or too long."""
+    """Read a small regular file; None if it is absent, a link, special or too long."""
     flags = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_CLOEXEC | (0 if follow else fs.O_NOFOLLOW)
     try:
         fd = fs.open(path, flags)
@@ -93,8 +94,8 @@ def read_plain(path: str, limit: int = _SMALL, *, follow: bool = False) -> bytes
 
 
 def find_repository(folder: str) -> Repository | None:
-    """The repository whose work tree holds this folder, looking upward as git does. From a root's
-    `anchor` the kernel goes up, so that no name can lead elsewhere meanwhile."""
+    """Return the repository whose work tree holds this folder, searched upward as git does. From a
+    root's `anchor` the kernel goes up, so that no renamed folder can lead elsewhere."""
     anchored = folder.startswith(DESCRIPTORS)
     here = folder if anchored else os.path.realpath(folder)
     for levels in range(_DEEPEST):
@@ -112,8 +113,8 @@ def find_repository(folder: str) -> Repository | None:
 
 
 def repository_at(top: str) -> Repository | None:
-    """The repository whose work tree starts exactly here. A bare repository is a folder like any
-    other."""
+    """Return the repository whose work tree starts exactly here. A bare repository is a folder like
+    any other."""
     git = os.path.join(top, ".git")
     try:
         mode = fs.stat(git).st_mode
@@ -166,8 +167,8 @@ _ESCAPES: Final = {"n": "\n", "b": "\b", "t": "\t", '"': '"', "\\": "\\"}
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
-    """One value from `at`: quotes, escapes, continued lines, comments; gives it with the place
-    after it."""
+    """Parse one value from `at`: quotes, escapes, continued lines, comments; return it with the
+    position after it."""
     parts: list[str] = []
     length = keep = 0  # what was quoted or escaped up to `keep` is not trimmed
     quoted = False
@@ -192,8 +193,8 @@ def _value(text: str, at: int) -> tuple[str, int]:
 
 
 def parse_config(data: bytes, *, whole: bool = False) -> list[tuple[str, str]]:
-    """`section.key` (lower case; sub-sections keep theirs) and value, in order. Stops at a
-    malformed line."""
+    """Return pairs of `section.key` (lower case, except sub-sections) and value, in order, up to
+    the first malformed line."""
     lowered = data.lower()
     if not whole and not any(word in lowered for word in _WANTED):
         # most files say nothing that matters here, and four expressions need not be compiled
@@ -228,7 +229,7 @@ def _home(path: str) -> str:
 
 
 def _with_includes(path: str, depth: int = 0) -> list[tuple[str, str]]:
-    """A user's own configuration file, its `include.path` files in place."""
+    """Read a user's own configuration file, with its `include.path` files in place."""
     data = read_plain(path, follow=True)
     if data is None or depth > _INCLUDES:
         return []
@@ -241,8 +242,8 @@ def _with_includes(path: str, depth: int = 0) -> list[tuple[str, str]]:
 
 
 def user_config() -> dict[str, str]:
-    """The system's and the user's git settings, later ones winning, from where git itself would
-    read them."""
+    """Return git settings of the system and the user, the later ones winning, from git's own
+    locations."""
     env = os.environ
     config_home = env.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     files = []
@@ -256,14 +257,14 @@ def user_config() -> dict[str, str]:
 
 
 def repository_config(repository: Repository) -> dict[str, str]:
-    """The repository's own settings. Its includes are not followed: they could name any file on the
-    host."""
+    """Return the repository's own settings. Its includes are not followed: they could name any file
+    on the host."""
     data = read_plain(os.path.join(repository.common, "config"))
     return dict(parse_config(data)) if data is not None else {}
 
 
 def global_excludes(settings: dict[str, str]) -> str:
-    """The user's own ignore file, by setting or by git's default place."""
+    """Return the path of the user's own ignore file, from the settings or git's default."""
     named = settings.get("core.excludesfile")
     if named is not None:
         return _home(named)

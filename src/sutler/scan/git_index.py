@@ -1,4 +1,4 @@
-"""Git's index: which files a repository tracks."""
+"""Git's index: the files that a repository tracks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Entries(Struct, frozen=True, gc=False):
 
 
 def read_tracked(repository: Repository, settings: dict[str, str]) -> Tracked | Problem:
-    """What is tracked; a Problem when the index cannot be read, and then nothing counts as
+    """Return the tracked paths, or a Problem if the index cannot be read; then nothing counts as
     tracked."""
     width = 32 if settings.get("extensions.objectformat", "").lower() == "sha256" else 20
     path = os.path.join(repository.git_dir, "index")
@@ -128,7 +128,7 @@ def _extension(data: bytes, at: int, width: int, wanted: bytes) -> bytes | None:
 
 
 def _bits(data: bytes, at: int, limit: int) -> set[int]:
-    """The positions set in an EWAH bitmap: runs of equal words, then literal words, 64 bits
+    """Return the positions set in an EWAH bitmap: runs of equal words, then literal words, 64 bits
     each."""
     if len(data) < at + 8:
         return set()

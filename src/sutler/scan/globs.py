@@ -34,16 +34,17 @@ from sutler.scan.wildmatch import MalformedError, covering, exact, view
 GLOB_LENGTH: Final = 4096  # no path is longer
 GLOB_COUNT: Final = 1000  # {a,b}{a,b}... doubles with each pair
 CALL_GLOBS: Final = 50
-"""How many globs one call of an agent may hold."""
+"""Limit of globs in one call of an agent."""
 
 _RULE: Final = "globs are gitignore's patterns, with {a,b}"
 _UNNAMEABLE: Final = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
-"""What no file name can hold: NUL, and surrogates that stand for no byte."""
+"""Characters that no file name can hold: NUL, and surrogates that stand for no byte."""
 _PLAIN: Final = re.compile(r"\[([!^]?+)(.[^\]]*)\]|\\(.)|([\[\\{}])", re.DOTALL)
 
 
 class GlobSet:
-    """Globs of which one must match; `whole` is minimatch's reading, for file contracts."""
+    """Several globs, of which one must match; `whole` selects minimatch's semantics, for file
+    contracts."""
 
     __slots__ = ("_match", "_shown", "_whole", "patterns")
 
@@ -64,7 +65,7 @@ class GlobSet:
         return bool(self._shown)
 
     def match(self, path: str, directory: bool = False) -> str | None:
-        """The glob, as written, that selects this path or one of its parent directories."""
+        """Return the glob, as written, that selects this path or one of its parent directories."""
         if self._match is None or not path:
             return None
         text = path if self._whole or path.isascii() else view(path)
@@ -86,13 +87,13 @@ def require_globs(globs: Iterable[str], at_most: int | None = None) -> None:
 
 
 def literal(path: str) -> str:
-    """A glob that matches this path's characters and no others."""
+    """Return a glob that matches the characters of this path and no others."""
     return "".join(f"\\{char}" if char in "*?[]{}\\,!# " else char for char in path)
 
 
 @lru_cache(maxsize=4096)  # the same few globs meet each path
 def _regexes(glob: str, whole: bool) -> tuple[str, ...]:
-    """One regex for each alternative of a glob. Raise UsageError for a malformed one."""
+    """Return one regex for each alternative of a glob. Raise UsageError for a malformed one."""
     try:
         if whole:
             return tuple(_exact(one) for one in _alternatives(glob))
@@ -121,12 +122,12 @@ def _covering(glob: str) -> str:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """The glob with its braces expanded and each alternative in one spelling."""
+    """Expand the braces of a glob, and normalise each alternative."""
     return [_normalized(one, glob) for one in expand_braces(glob)]
 
 
 def _normalized(one: str, glob: str) -> str:
-    """Without `.` and empty components; a leading `./` anchors."""
+    """Remove `.` and empty components; a leading `./` anchors."""
     if one.startswith("!"):
         raise UsageError(
             f"glob {quote(glob)} starts with '!'",
@@ -178,7 +179,7 @@ def expand_braces(glob: str) -> list[str]:
 
 
 def separated(text: str) -> list[str]:
-    """The globs of one word, as other packers write them: separated by commas outside braces. A
+    """Split one word into globs, as other packers write them: separated by commas outside braces. A
     comma of a name is written `\\,`."""
     outer = f"{{{text}}}"
     span = _first_list(outer)
@@ -188,7 +189,8 @@ def separated(text: str) -> list[str]:
 
 
 def _first_list(glob: str) -> tuple[int, list[int], int] | None:
-    """The first brace list that closes and has a comma: its start, commas and end. One pass."""
+    """Return the start, commas and end of the first brace list that closes and has a comma, in one
+    pass."""
     stack: list[tuple[int, list[int]]] = []
     best: tuple[int, list[int], int] | None = None
     escaped = False
@@ -212,7 +214,7 @@ def _first_list(glob: str) -> tuple[int, list[int], int] | None:
 
 
 def allows(glob: str, path: str) -> bool:
-    """Match the path as spelt and in its composed form. For rules that open."""
+    """Match the path as spelt and in its composed form, for rules that open."""
     if not path:
         return _everything(glob)
     if not _opening(glob).match(path):
@@ -225,9 +227,10 @@ def allows(glob: str, path: str) -> bool:
 def denies(glob: str, path: str) -> bool:
     """Match the path in any spelling: case, Unicode form, invisible characters, other file systems.
 
-    The glob is read in every way too. A policy knows a path and not what is there, so `dir/` also
+    The glob is read in every way too. A policy knows a path but not its kind, so `dir/` also
     matches a file; a wildcard is a byte or a character; braces and escapes inside a class may be
-    meant literally."""
+    literal.
+    """
     _regexes(glob, False)
     return any(_closes(pattern, text) for pattern, text in _spellings(glob, path))
 
@@ -256,7 +259,8 @@ class _Denial(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _denial(glob: str) -> _Denial:
-    """A glob in both readings; one that is malformed only in another spelling has the plain one."""
+    """Compile a glob in both readings; if only another spelling is malformed, its plain reading is
+    used."""
     bodies = [_normalized(_plain(glob), glob)]
     if "{" in glob or "[" in glob or "\\" in glob:
         bodies += _alternatives(glob)
@@ -274,7 +278,8 @@ def _union(bodies: Iterable[str]) -> str:
 
 
 def _open_ended(body: str) -> str:
-    """Without the slash or `/**` at its end, but anchored as before: also a file is denied."""
+    """Remove the slash or `/**` at the end but keep the anchor, so that a file is denied as
+    well."""
     short = body.rstrip("/")
     anchored = "/" in short
     while short.endswith("/**"):
@@ -283,7 +288,7 @@ def _open_ended(body: str) -> str:
 
 
 def _plain(glob: str) -> str:
-    """The glob with braces as characters, and classes that know neither escapes nor names."""
+    """Return the glob with braces as characters, and classes without escapes and names."""
     return "/".join(_PLAIN.sub(_plain_part, part) for part in glob.split("/"))
 
 
@@ -309,7 +314,8 @@ def _closes(glob: str, path: str) -> bool:
 
 
 def _everything(glob: str) -> bool:
-    """Only a glob of nothing but `**` matches the root itself, which has no name."""
+    """Return whether a glob is nothing but `**`: only that matches the root itself, which has no
+    name."""
     return {part for part in glob.split("/") if part not in ("", ".")} == {"**"}
 
 
@@ -321,10 +327,11 @@ def _normal(form: str, text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """The form in which a denial cannot be dodged.
+    """Return the form of a name in which no spelling evades a denial.
 
     Case, Unicode form and invisible characters are folded, and so are the endings, streams and
-    separators that other file systems ignore."""
+    separators that other file systems ignore.
+    """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = folded.replace("\\", "/")
     if not folded.isascii():
@@ -337,7 +344,7 @@ def fold(text: str) -> str:
 
 
 _SHORT_GIT: Final = frozenset(f"git~{digit}" for digit in "1234")
-"""How Windows spells `.git` in eight characters."""
+"""Spelling of `.git` in eight characters on Windows."""
 
 
 def _invisible(char: str) -> bool:

@@ -42,8 +42,10 @@ from sutler.system import fs
 class IgnoreFile(NamedTuple):
     """One kind of ignore file.
 
-    `denies` separates the two meanings. False: the file selects what is packed, and a stronger rule
-    or a named file can bring a path back. True: what it matches never leaves the machine."""
+    `denies` separates the two meanings. False: the file selects the files of a pack, and a stronger
+    rule or a named file can bring a path back. True: a path that it matches never leaves the
+    machine.
+    """
 
     name: str
     denies: bool
@@ -55,7 +57,7 @@ GIT: Final = ".gitignore"
 
 
 def table(*files: IgnoreFile) -> tuple[IgnoreFile, ...]:
-    """The ignore files in their order. A faulty row is a TypeError that names it."""
+    """Return the ignore files in their order. A faulty row raises TypeError with its name."""
     names = [file.name for file in files]
     for number, file in enumerate(files):
         if file.name in names[:number]:
@@ -101,7 +103,7 @@ LINE_LIMIT: Final = 20_000  # each pattern is tried on each name below the folde
 
 
 class Source(Struct, frozen=True, gc=False):
-    """One ignore file: its patterns, their line numbers, and the name to show."""
+    """One ignore file: its patterns, their line numbers, and its display name."""
 
     shown: str
     patterns: PatternList
@@ -112,8 +114,8 @@ class Source(Struct, frozen=True, gc=False):
 
 
 class Layer(Struct, frozen=True, gc=False):
-    """A source as seen from a directory at or below its own: the way down, and the patterns still
-    alive."""
+    """A source as seen from a directory at or below its own: the path down to it, and the patterns
+    that can still match."""
 
     source: Source
     live: tuple[Live, ...]
@@ -133,14 +135,14 @@ class Layer(Struct, frozen=True, gc=False):
 
 
 class Match(Struct, frozen=True, gc=False):
-    """The rule that spoke, and whether it ignores or keeps."""
+    """The rule that matched, and whether it ignores or keeps."""
 
     ignored: bool
     rule: Rule
 
 
 def _trimmed(line: str) -> str:
-    """Without trailing spaces, unless a backslash guards them: git's own loop."""
+    """Remove trailing spaces, except after a backslash, as git's own loop does."""
     if not line.endswith(" "):
         return line
     end, index = 0, 0
@@ -157,8 +159,8 @@ def _trimmed(line: str) -> str:
 
 
 def _other_spellings(line: str) -> list[str]:
-    """The same denial with its letters composed and decomposed: a file's name may be written either
-    way. What lifts a denial stays as it is written."""
+    """Return the same denial with its letters composed and decomposed, since a file's name may be
+    written either way. A line that lifts a denial stays as it is written."""
     if line.isascii() or line.startswith("!"):
         return []
     from unicodedata import normalize
@@ -179,8 +181,7 @@ def parse_source(
     negation: bool = True,
     every_spelling: bool = False,
 ) -> Source:
-    """Read an ignore file's bytes as git does: BOM, CRLF, comments, trailing spaces, NUL ends a
-    line."""
+    """Parse an ignore file as git does: BOM, CRLF, comments, trailing spaces; NUL ends a line."""
     patterns, lines = [], []
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     for number, raw in enumerate(text.split("\n")[:LINE_LIMIT], 1):
@@ -196,7 +197,7 @@ def parse_source(
 
 
 def deny_all(shown: str, why: str, line: int = 0) -> Source:
-    """A source that denies all below it."""
+    """Return a source that denies all below it."""
     pattern = replace(parse_pattern("*"), text=why)
     return Source(shown, PatternList([pattern]), (line,))
 
@@ -254,8 +255,7 @@ def _open(fd: int, name: str) -> int:
 
 
 class Node:
-    """The rules that hold in one directory. One without rules of its own shares its parent's
-    node."""
+    """Rules that hold in one directory. Without rules of its own it shares its parent's node."""
 
     __slots__ = ("_quiet", "ai", "directories", "families", "files", "live")
 
@@ -268,7 +268,7 @@ class Node:
         self._quiet: Node | None = None
 
     def child(self, name: str) -> Node:
-        """The node for a directory below, before that directory's own files are added."""
+        """Return the node for a directory below, before that directory's own files are added."""
         if not self.live:
             return self
         text = view(name)
@@ -282,8 +282,8 @@ class Node:
         return self._quiet
 
     def with_sources(self, sources: Sequence[tuple[str, Source]]) -> Node:
-        """This node and the ignore files found in its directory; each goes before its family's
-        older ones."""
+        """Return this node with the ignore files of its directory, each before its family's older
+        ones."""
         families = [*self.families, *self.ai]
         families += [()] * (len(FAMILIES) - len(families))
         for name, source in sources:
@@ -300,15 +300,15 @@ class Node:
         return decide(layers, view(name), directory) if layers else None
 
     def own(self, name: str, directory: bool) -> Match | None:
-        """Match of the selection files other than git's, strongest first."""
+        """Match the selection files other than git's, strongest first."""
         for layers in self.families[:_GIT]:
             if layers and (match := decide(layers, view(name), directory)) is not None:
                 return match
         return None
 
     def denial(self, name: str, directory: bool) -> Rule | None:
-        """The AI file that denies this name, in any of its spellings: a denial is not to be dodged
-        by case."""
+        """Return the AI rule that denies this name in any of its spellings: case must not evade a
+        denial."""
         for layers in self.ai:
             for spelling in spellings(name) if layers else ():
                 found = decide(layers, view(spelling), directory)
@@ -318,8 +318,8 @@ class Node:
 
 
 def spellings(name: str) -> Sequence[str]:
-    """The name as it is, in lower case, and in Unicode's composed, decomposed and compatibility
-    forms."""
+    """Return the name as it is, in lower case, and in Unicode's composed, decomposed and
+    compatibility forms."""
     if name.isascii():
         return (name,) if name.islower() else (name, name.lower())
     forms = [name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)]
@@ -336,5 +336,5 @@ def decide(layers: tuple[Layer, ...], name: str, directory: bool) -> Match | Non
 
 
 def no_rules() -> Node:
-    """A fresh node: what it remembers belongs to one scan and its rules."""
+    """Return a fresh node, since its cache belongs to one scan and its rules."""
     return Node(((),) * _FIRST_DENIAL)

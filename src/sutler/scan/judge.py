@@ -63,8 +63,8 @@ DOORS: tuple[DoorName, ...] = get_args(DoorName)
 
 
 def rules_for(settings: Settings, door: DoorName = "pack") -> ScanRules:
-    """What a scan leaves out at a door. Without redaction nothing judges content, so that names
-    which resemble credentials stay out."""
+    """Return the rules of a scan at a door. Without redaction no content is checked, so names that
+    resemble credentials are excluded."""
     rules = ScanRules(
         default_excludes=settings.flag("default_excludes"),
         hidden=settings.flag("hidden"),
@@ -86,8 +86,9 @@ def rules_for(settings: Settings, door: DoorName = "pack") -> ScanRules:
 
 
 class Verdict(Struct, frozen=True, gc=False):
-    """Why a name stays out. `by_git`: git's rules decided alone. `ignored`: a built-in name rule
-    decided, and an ignore rule of the project or the user excludes the name as well."""
+    """Reason for which a name is excluded. `by_git`: git's rules decided alone. `ignored`: a
+    built-in name rule decided, and an ignore rule of the project or the user excludes the name as
+    well."""
 
     reason: Reason
     rule: Rule
@@ -103,7 +104,7 @@ class Verdict(Struct, frozen=True, gc=False):
 
 
 class Ground:
-    """The repository one stands in, and its index, read when first needed. `offset` leads from its
+    """The repository around a directory, and its index, read on first use. `offset` leads from its
     top to the scanned root (with a final slash), `start` from the root to its top."""
 
     __slots__ = (
@@ -138,7 +139,7 @@ class Ground:
         return self._tracked
 
     def path(self, path: str) -> str:
-        """A path from the root as the index spells it."""
+        """Convert a path from the root to its spelling in the index."""
         return self.offset + path if self.offset else path[len(self.start) :]
 
 
@@ -146,7 +147,7 @@ NOWHERE: Final = Ground(None, "", "")
 
 
 def _literal_start(glob: str) -> str:
-    """The folders that a glob names before its first wildcard. A glob without a slash has none: it
+    """Return the folders of a glob before its first wildcard. A glob without a slash has none: it
     matches at any depth."""
     if "/" not in glob.rstrip("/"):
         return ""
@@ -155,7 +156,8 @@ def _literal_start(glob: str) -> str:
 
 
 class Judge:
-    """Decides names under one set of rules; remembers what a name alone decides."""
+    """Decides names under one set of rules, with a cache of the decisions that depend on the name
+    alone."""
 
     __slots__ = ("_directories", "_extensions", "_starts", "allow", "problems", "rules")
 
@@ -170,16 +172,18 @@ class Judge:
         )
 
     def allowed(self, path: str, directory: bool = False) -> bool:
-        """Whether the user's `allow` lifts built-in name rules from this path."""
+        """Return whether the user's `allow` lifts built-in name rules from this path."""
         return self.allow is not None and self.allow.match(path, directory) is not None
 
     def allows_below(self, directory: str) -> bool:
-        """Whether `allow` may lift a path below this directory: by the literal start of a glob."""
+        """Return whether `allow` may lift a path below this directory: by the literal start of a
+        glob."""
         below = f"{directory}/"
         return any(start.startswith(below) or below.startswith(start) for start in self._starts)
 
     def opens_below(self, ground: Ground, closed: Verdict, directory: str) -> bool:
-        """Whether some file below a closed folder may pass, so that the folder is entered."""
+        """Return whether some file below a closed folder may pass, so that the folder is
+        entered."""
         if closed.rule.source == "default" and self.allows_below(directory):
             return True
         if closed.by_name and self.rules.strict_patterns:
@@ -188,14 +192,15 @@ class Judge:
         return tracked and ground.tracked().below(ground.path(directory))
 
     def is_vendored(self, closed: Verdict, prefix: str, names: Iterable[str]) -> bool:
-        """Whether a name in a closed dependency folder marks it as a copy of another project."""
+        """Return whether a name in a closed dependency folder marks it as a copy of another
+        project."""
         if closed.reason != "dependency_dir" or self.allows_below(prefix.rstrip("/")):
             return False
         return not VENDORED.isdisjoint(name.lower() for name in names)
 
     def passes(self, ground: Ground, verdict: Verdict, path: str) -> bool:
-        """Whether a file enters in spite of a verdict: `allow` names it, or git tracks it and its
-        name does not say that a tool wrote it."""
+        """Return whether a file enters in spite of a verdict: `allow` names it, or git tracks it
+        and its name is not one of generated files."""
         if verdict.rule.source == "default" and self.allowed(path):
             return True
         if verdict.by_name and (self.rules.strict_patterns or not handwritten(path)):
@@ -206,7 +211,8 @@ class Judge:
     def binding(
         self, node: Node, name: str, directory: bool, path: str, *, lifted: bool = False
     ) -> Verdict | None:
-        """The rules that hold even for a file that the user named; `lifted`: without name rules."""
+        """Apply the rules that hold even for a file that the user named; `lifted`: without name
+        rules."""
         rule = credential(path, directory=directory, strict=self.rules.strict_patterns)
         if rule is not None and not lifted and not self.allowed(path, directory):
             also = node.git(name, directory)
@@ -222,8 +228,8 @@ class Judge:
     def verdict(
         self, node: Node, name: str, directory: bool, path: str, *, lifted: bool = False
     ) -> Verdict | None:
-        """Why this name stays out of a scan, or None; `lifted`: without built-in name rules. Not
-        remembered; see `walk`."""
+        """Return why this name is excluded from a scan, or None; `lifted`: without built-in name
+        rules. Uncached; see `walk`."""
         bound = self.binding(node, name, directory, path, lifted=lifted)
         if bound is not None:
             return bound
@@ -253,7 +259,8 @@ class Judge:
         return None
 
     def files_in(self, node: Node, fd: int, names: frozenset[str], prefix: str, fold: bool) -> Node:
-        """The node with the ignore files of the directory `fd`, whose shown path is `prefix`."""
+        """Return the node with the ignore files of the directory `fd`, whose shown path is
+        `prefix`."""
         sources: list[tuple[str, Source]] = []
         for name in sorted(names):
             if not self.rules.git_rules and name in SELECTION:
@@ -266,7 +273,7 @@ class Judge:
         return node.with_sources(sources) if sources else node
 
     def start(self, root: Root) -> tuple[Node, Ground]:
-        """The rules that hold at the root before its own files: global, per repository, from
+        """Return the rules that hold at the root before its own files: global, per repository, from
         parents."""
         repository = git.find_repository(root.anchor)
         if repository is None:
@@ -302,13 +309,13 @@ class Judge:
     def enter_repository(
         self, node: Node, repository: git.Repository, start: str
     ) -> tuple[Node, Ground]:
-        """Rules for a repository that lies in a plain folder."""
+        """Return the rules of a repository inside a plain folder."""
         ground = Ground(repository, "", start)
         ground.tracked()  # now, while the descriptor behind the repository's path is open
         return self._excludes(node, ground), ground
 
     def _excludes(self, node: Node, ground: Ground) -> Node:
-        """The user's global excludes and the repository's info/exclude, weakest first."""
+        """Add the user's global excludes and the repository's info/exclude, weakest first."""
         if not self.rules.git_rules:
             return node
         user = git.user_config()
@@ -327,8 +334,8 @@ class Judge:
         return node.with_sources(sources) if sources else node
 
     def _inside(self, top: str, named: str) -> bytes | None:
-        """An excludes file that a repository's own configuration names: read only inside that
-        repository."""
+        """Read an excludes file that a repository's own configuration names, only if it is inside
+        that repository."""
         from sutler.errors import SutlerError
 
         try:

@@ -1,4 +1,4 @@
-"""Tables: names of directories and files that carry a meaning by convention. All lower-case."""
+"""Tables of directory and file names that have a conventional meaning, all in lower case."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEST_PARENTS = frozenset("src app lib".split())
 """Folders directly below which `test` holds tests, in any language."""
 TEST_ENDS = (".bats", ".t", ".feature", ".phpt", ".tftest.hcl", ".snap")
 TEST_HINT = r"test|spec|suite|cest|\.cy\.|it\.|karma"
-"""A name without any of these is no test in any language: most names are asked no more."""
+"""A name without any of these is no test in any language, which decides most names."""
 SPEC_DIRS = frozenset("spec specs".split())
 DOC_DIRS = frozenset(
     """
@@ -78,9 +78,9 @@ CONFIG_NAME = (
 BUILD_NAMES = frozenset("tasks.py conf.py build.rs gulpfile.js gruntfile.js".split())
 """Parts of the build besides the languages' manifests."""
 CONFIG_LANGUAGES = frozenset("makefile starlark".split())
-"""Languages of build files: programs in form, configuration in use."""
+"""Languages of build files: programs by syntax, configuration by use."""
 PAGE_EXT = frozenset("html htm rdoc pod".split())
-"""Documents to a ranking, though of a language that can hold code."""
+"""Documents for a ranking, though in a language that can hold code."""
 DATA_EXT = frozenset("strings mplstyle dcm fits tmpl".split())
 BUNDLED_EXT = frozenset("js mjs cjs css".split())
 VERSIONED = r".*-\d+\.\d+(?:\.\d+)?\.[mc]?js$"

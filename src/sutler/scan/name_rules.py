@@ -1,14 +1,15 @@
-"""Built-in name rules: credentials, and what seed 004 leaves out by name besides.
+"""Built-in name rules: credentials, and the other names that seed 004 excludes.
 
 One table for packs, goals, gather and agents alike.
 
 A name in `CERTAIN` is a credential, whatever the file holds. A name in `RESEMBLING` only looks like
 one: `handler_oauth2_token.go` is source. So a file of code or prose with such a name, or in a
-folder with such a name, is judged by its content (redaction) and any other file stays out. `strict`
-gives the literal behaviour of the patterns: every match stays out.
+folder with such a name, is judged by its content (redaction), and any other file is excluded.
+`strict` gives the literal behaviour of the patterns: every match is excluded.
 
 The other rules name folders of dependencies, build output and caches, and endings of binary files.
-`handwritten` is their exception for files that git tracks: sccache keeps source in `src/dist/`."""
+`handwritten` is their exception for files that git tracks: sccache keeps source in `src/dist/`.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ _DATA_ENDINGS: Final = (".edn", ".hcl")  # of programming languages, but they ho
 
 
 class NameGlobs:
-    """Globs of names, sorted by shape: every decision asks all of them of every part of a path."""
+    """Globs of names, sorted by shape: every decision checks all of them for every part of a
+    path."""
 
     def __init__(self, globs: tuple[str, ...]) -> None:
         self._globs = globs
@@ -61,7 +63,7 @@ class NameGlobs:
         self._rest = re.compile("|".join(rest)) if rest else None
 
     def find(self, name: str) -> str:
-        """The first glob that matches a folded name, or nothing."""
+        """Return the first glob that matches a folded name, or ""."""
         if (
             name in self._exact
             or name.endswith(self._tails)
@@ -77,7 +79,7 @@ _certain, _resembling = NameGlobs(CERTAIN), NameGlobs(RESEMBLING)
 
 @lru_cache(maxsize=1 << 16)
 def _name(name: str) -> tuple[str, str]:
-    """The certain and the resembling pattern that a name matches in any spelling."""
+    """Return the certain and the resembling pattern that a name matches in any spelling."""
     spellings = [name.lower()]
     if not name.isascii():
         spellings.append(unicodedata.normalize("NFKC", name).casefold())
@@ -89,9 +91,11 @@ def _name(name: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1 << 14)
 def judged_by_content(name: str) -> bool:
-    """Whether a file is code or prose by its name, so that redaction decides and not the name.
+    """Return whether a file is code or prose by its name, so that redaction decides and not the
+    name.
 
-    Plain text is neither: `api_token.txt` is what its name says."""
+    Plain text is neither: `api_token.txt` is what its name says.
+    """
     low = name.lower()
     language = language_of_name(low)
     if language is None or language.name in _NOT_JUDGED or low.endswith(_DATA_ENDINGS):
@@ -100,13 +104,12 @@ def judged_by_content(name: str) -> bool:
 
 
 def resembles(name: str) -> bool:
-    """Whether a folder of this name holds what looks like credentials: only code and prose pass."""
+    """Return whether a folder's name resembles credentials: only code and prose in it pass."""
     return bool(_name(name)[1])
 
 
 def credential(path: str, *, directory: bool = False, strict: bool = False) -> Rule | None:
-    """The rule by which a path is a credential, or None. Whether the path exists does not
-    matter."""
+    """Return the rule by which a path is a credential, or None. The path need not exist."""
     above, _, name = path.rpartition("/")
     rule, guard = _folders(above) if above else (None, "")
     if rule is not None:
@@ -124,7 +127,8 @@ def credential(path: str, *, directory: bool = False, strict: bool = False) -> R
 
 @lru_cache(maxsize=1 << 12)  # siblings are asked one after the other
 def _folders(path: str) -> tuple[Rule | None, str]:
-    """The rule by which one of these folders is a credential; the first that one resembles."""
+    """Return the rule by which one of these folders is a credential; and the first that resembles
+    one."""
     guard = before = ""
     for part in path.split("/"):
         certain, resembling = _name(part)
@@ -137,7 +141,7 @@ def _folders(path: str) -> tuple[Rule | None, str]:
 
 
 def _in_folder(folder: str, name: str) -> Rule | None:
-    """The rule for a name that is a credential in a folder of one name only."""
+    """Return the rule for a name that is a credential only in its tool's folder."""
     if IN_FOLDER.get(name.lower()) == folder.lower():
         return Rule("default", f"**/{folder}/{name}".lower())
     return None
@@ -156,12 +160,12 @@ _DIRECTORIES: Final[dict[str, Reason]] = {
     "logs": "pattern_match",
 }
 TRACKED_PASS: Final = frozenset(("dependency_dir", "build_output", "pattern_match"))
-"""Reasons of built-in name rules that a hand-written file which git tracks passes."""
+"""Reasons of built-in name rules that a hand-written file passes if git tracks it."""
 
 INSTALLED: Final = frozenset(
     ("node_modules", ".venv", "__pypackages__", ".next", ".nuxt", ".git", ".svn", ".hg")
 )
-"""Folders that only tools fill: what git tracks there is a copy too."""
+"""Folders that only tools fill: files that git tracks there are copies too."""
 
 VENDORED: Final = frozenset((
     "modules.txt", "autoload.php", "pyvenv.cfg", "package.json", "composer.json", "bower.json",
@@ -187,14 +191,14 @@ _OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = (
 
 
 def version_control(name: str) -> Rule | None:
-    """`.git` and its kin, in any case: what lies there is the tool's, not the project's."""
+    """Return the rule for `.git` and its kin, in any case: their contents belong to the tool."""
     if name[0] == "." and (folded := name.casefold()) in _VERSION_CONTROL:
         return Rule("default", f"**/{folded}/**")
     return None
 
 
 def default_exclusion(name: str, directory: bool) -> tuple[Reason, Rule] | None:
-    """The default pattern, other than a credential's, that keeps this name out."""
+    """Return the default pattern, other than a credential's, that excludes this name."""
     if directory and name in _DIRECTORIES:
         return _DIRECTORIES[name], Rule("default", f"**/{name}/**")
     dot = name.rfind(".")
@@ -216,8 +220,8 @@ def default_exclusion(name: str, directory: bool) -> tuple[Reason, Rule] | None:
 
 
 def handwritten(path: str) -> bool:
-    """Whether a file that git tracks in a build or dependency folder is source by its name: text,
-    not generated, not minified, no lock file, no copy of another project's script."""
+    """Return whether a file that git tracks in a build or dependency folder is source by its name:
+    text, not generated, not minified, no lock file, no copy of another project's script."""
     facts, alone = facts_of(path), facts_of(path.rpartition("/")[2])
     copied = facts.generated or facts.lock or facts.role == "generated" or alone.role == "vendor"
     return extractable(facts) and not copied

@@ -1,8 +1,8 @@
-"""Trees and blobs of a revision, read as objects, and how the work tree differs from them.
+"""Trees and blobs of a revision, read as objects, and the differences of the work tree.
 
 Only plumbing runs (see `history`), and the comparison is our own: a hostile configuration has no
-filter, text conversion or external diff to hook into. Contents are compared raw, as they are
-stored."""
+filter, text conversion or external diff to hook into. Contents are compared raw, as stored.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from sutler.scan.root import Reader
 from sutler.scan.snapshot import FileEntry, Problem
 
 MAX_BLOB = 4_000_000
-"""Bytes above which an old version is not read: its change is named and not shown."""
+"""Limit in bytes of an old version that is read; the change of a larger one is named and not
+shown."""
 
 
 class Blob(Struct, frozen=True, gc=False):
@@ -27,8 +28,8 @@ class Blob(Struct, frozen=True, gc=False):
 
 
 class Change(Struct, frozen=True):
-    """A path that differs from the revision; `old` is None for a new file, `gone` for one that is
-    no longer there."""
+    """A path that differs from the revision; `old` is None for a new file, `gone` for a deleted
+    one."""
 
     path: RelPath
     old: Blob | None
@@ -36,7 +37,7 @@ class Change(Struct, frozen=True):
 
 
 def resolve(git_dir: str, revision: str) -> str:
-    """The id of the commit that `revision` names."""
+    """Return the id of the commit that `revision` names."""
     if revision.startswith("-") or "\0" in revision:
         raise UsageError(
             f"{quote(revision)} is no revision", next_step="name a branch, a tag or a commit"
@@ -52,8 +53,8 @@ def resolve(git_dir: str, revision: str) -> str:
 
 
 def tree_of(git_dir: str, commit: str, below: str = "") -> dict[str, Blob]:
-    """Every regular file of a commit: path from `below` (a prefix such as `src/`) -> blob. Blobs
-    that a partial clone lacks are left out."""
+    """Return every regular file of a commit: path from `below` (a prefix such as `src/`) -> blob.
+    Blobs that a partial clone lacks are left out."""
     listed = plumbing(
         git_dir, ["ls-tree", "-r", "-l", "-z", "--full-tree", "--end-of-options", commit]
     )
@@ -69,8 +70,8 @@ def tree_of(git_dir: str, commit: str, below: str = "") -> dict[str, Blob]:
 
 
 def changes(entries: Sequence[FileEntry], reader: Reader, old: Mapping[str, Blob]) -> list[Change]:
-    """What differs between a revision's files and the scanned ones, sorted by path. A file of the
-    same size is compared by its blob id; files that a scan leaves out do not count as gone unless
+    """Return the differences between a revision's files and the scanned ones, sorted by path. A
+    file of the same size is compared by its blob id; excluded files do not count as gone unless
     their folder was scanned."""
     found: list[Change] = []
     here = {entry.path for entry in entries}
@@ -94,7 +95,8 @@ def _blob_id(reader: Reader, path: RelPath, length: int) -> str:
 
 
 def blob_id(content: bytes, length: int) -> str:
-    """The id under which git stores these bytes; ids of 64 digits are of a SHA-256 repository."""
+    """Return the id under which git stores these bytes; ids of 64 digits belong to a SHA-256
+    repository."""
     data = b"blob %d\0" % len(content) + content
     if length == 64:  # SHA-256 repositories
         from hashlib import sha256
@@ -104,7 +106,7 @@ def blob_id(content: bytes, length: int) -> str:
 
 
 def contents(git_dir: str, blobs: Iterable[Blob]) -> dict[str, bytes]:
-    """The bytes of blobs by id; those above the limit are left out."""
+    """Return the bytes of blobs by id; those above the limit are left out."""
     wanted = sorted({blob.id for blob in blobs if blob.size <= MAX_BLOB})
     if not wanted:
         return {}

@@ -1,4 +1,4 @@
-"""The patterns of ignore files, exactly git's: one line, and a list in which the last match
+"""Patterns of ignore files, exactly as in git: single lines, and lists in which the last match
 wins."""
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sutler.scan.wildmatch import SPECIAL, literal, lower, translate
 
 class Pattern(Struct, frozen=True, gc=False):
     """One line of an ignore file, `text` as git shows it. Exactly one of `exact`, `suffix` and
-    `regex` is set; `lead` holds the literal first segments of a pattern with a slash, `reach` how
-    many it may have in all."""
+    `regex` is set; `lead` holds the literal first segments of a pattern with a slash, `reach` the
+    most segments of a match."""
 
     text: str
     negated: bool
@@ -69,7 +69,7 @@ def parse_pattern(text: str, fold: bool = False) -> Pattern:
 
 
 class Live(NamedTuple):
-    """A pattern with a slash that may still match at or below the directory one stands in."""
+    """A pattern with a slash that can still match at or below the current directory."""
 
     order: int
     pattern: Pattern
@@ -77,8 +77,8 @@ class Live(NamedTuple):
 
 
 class PatternList:
-    """The patterns of one source, last match wins, indexed so that a name costs two dictionary
-    look-ups."""
+    """Patterns of one source, of which the last match wins; the index makes a name cost two
+    dictionary look-ups."""
 
     __slots__ = (
         "_dir_exact",
@@ -118,7 +118,8 @@ class PatternList:
         self.anchored = tuple(reversed(anchored))
 
     def by_name(self, name: str, directory: bool) -> int:
-        """The index of the last slash-less pattern that matches this name (a byte view), or -1."""
+        """Return the index of the last slash-less pattern that matches this name (a byte view), or
+        -1."""
         if self.fold:
             name, folded = lower(name), name
         else:
@@ -141,8 +142,8 @@ class PatternList:
         return best
 
     def by_path(self, live: Iterable[Live], path: str, directory: bool, floor: int) -> int:
-        """The last of the live patterns, above `floor`, that matches this path (a byte view), or
-        `floor`."""
+        """Return the last of the live patterns, above `floor`, that matches this path (a byte
+        view), or `floor`."""
         plain = lower(path) if self.fold else path
         for index, pattern, regex in live:
             if index < floor:
@@ -154,15 +155,15 @@ class PatternList:
         return floor
 
     def match(self, path: str, directory: bool) -> Pattern | None:
-        """The pattern that decides this path by itself (its parents are not asked)."""
+        """Return the pattern that decides this path by itself, without its parents."""
         index = self.by_path(
             self.anchored, path, directory, self.by_name(path[path.rfind("/") + 1 :], directory)
         )
         return self.patterns[index] if index >= 0 else None
 
     def descend(self, live: tuple[Live, ...], depth: int, name: str) -> tuple[Live, ...]:
-        """Those that may still match below the directory `name`, which lies `depth` levels under
-        the base."""
+        """Return those that can still match below the directory `name`, which is `depth` levels
+        under the base."""
         plain = lower(name) if self.fold else name
         return tuple(one for one in live if _alive(one.pattern, depth, plain))
 

@@ -1,4 +1,4 @@
-"""From the words of a command to a root and the paths named below it."""
+"""Resolve the words of a command to a root and the named paths below it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ from sutler.scan.root import DESCRIPTORS
 from sutler.system import fs
 
 CONFIG_LIMIT = 1_000_000
-"""A configuration file above this many bytes is not one."""
+"""Limit of a configuration file in bytes; a larger file is none."""
 
 
 class Place(Struct, frozen=True):
-    """A root directory and the files and folders named below it; none named means the whole
-    root."""
+    """A root directory, and the files and folders named below it; without names, the whole root."""
 
     root: str
     named: tuple[RelPath, ...] = ()
 
 
 def locate(paths: Sequence[str], cwd: str) -> Place:
-    """Inside the current repository, paths stay relative to where the user stands; one folder
-    elsewhere, in another repository or in none, is its own root; several places share their common
-    ancestor."""
+    """Choose the root. Inside the current repository, paths stay relative to the user's directory;
+    one folder elsewhere, in another repository or in none, is its own root; several places share
+    their common ancestor."""
     targets = [os.path.abspath(os.path.join(cwd, path)) for path in paths or ["."]]
     if "" in paths:
         raise UsageError(
@@ -60,8 +59,8 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
 
 
 def instead_of(word: str) -> str:
-    """What to write for a word that stands in the place of a path and means something else; "" if
-    it looks like a path."""
+    """Return advice for a word in the place of a path that means something else; "" if it looks
+    like a path."""
     place = re.fullmatch(r"(.+):\d+(?:-\d+)?", word)
     if place and os.path.isfile(place[1]):
         return f"for lines of a file, write sutler read {quote(word)}"
@@ -115,8 +114,8 @@ def _below(path: str, parent: str) -> bool:
 
 
 def repository_of(folder: str) -> str | None:
-    """The nearest folder at or above that holds `.git`; a look at names only, nothing is read or
-    run."""
+    """Return the nearest folder at or above that holds `.git`, by names alone: no file is read, no
+    program run."""
     while True:
         if os.path.lexists(os.path.join(folder, ".git")):
             return folder
@@ -127,7 +126,7 @@ def repository_of(folder: str) -> str | None:
 
 
 def config_home(environ: Mapping[str, str]) -> str:
-    """Where the user's own file lives."""
+    """Return the folder of the user's own configuration file."""
     base = environ.get("XDG_CONFIG_HOME") or os.path.join(
         environ.get("HOME") or os.path.expanduser("~"), ".config"
     )
@@ -135,7 +134,7 @@ def config_home(environ: Mapping[str, str]) -> str:
 
 
 class ConfigFile(Struct, frozen=True):
-    """A config file that holds for a project; `trusted` says that it is the user's own."""
+    """A configuration file that applies to a project; `trusted` marks the user's own."""
 
     path: str
     origin: str
@@ -145,8 +144,8 @@ class ConfigFile(Struct, frozen=True):
 
 
 def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
-    """The user's file and the project's, least first. `sutler.toml` outranks `[tool.sutler]` in
-    pyproject.toml."""
+    """Return the user's file and the project's, weakest first. `sutler.toml` outranks
+    `[tool.sutler]` in pyproject.toml."""
     files: list[ConfigFile] = []
     own = os.path.join(config_home(environ), "config.toml")
     text = _read(own, own=True)
@@ -168,8 +167,8 @@ def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
 
 
 def config_paths(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What `config_files` depends on, absent files included: the config files, and the `.git` of
-    each folder from the root up to the top of its repository."""
+    """Return the paths that `config_files` depends on, absent ones included: the configuration
+    files, and the `.git` of each folder from the root up to the top of its repository."""
     top, folder = _top_of(root), root
     paths = [os.path.join(config_home(environ), "config.toml")]
     for place in (top, root):
@@ -190,8 +189,8 @@ def _is_filesystem_root(folder: str) -> bool:
 
 
 def _top_of(root: str) -> str:
-    """The top of the repository around a folder, or the folder. A root's anchor is followed upward
-    by the kernel, not by names."""
+    """Return the top of the repository around a folder, or the folder. The kernel follows a root's
+    anchor upward, not names."""
     if not root.startswith(DESCRIPTORS):
         return repository_of(root) or root
     repository = find_repository(root)
@@ -199,7 +198,7 @@ def _top_of(root: str) -> str:
 
 
 def layers_of(files: Sequence[ConfigFile], profile: str = "") -> list[Layer]:
-    """The settings in config files, in their order."""
+    """Return the settings of the configuration files, in their order."""
     layers: list[Layer] = []
     for file in files:
         layers += parse_toml(
@@ -209,8 +208,8 @@ def layers_of(files: Sequence[ConfigFile], profile: str = "") -> list[Layer]:
 
 
 def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> list[Layer]:
-    """The settings of the user's file and of the project's, least first, with the named profile
-    applied."""
+    """Return the settings of the user's file and of the project's, weakest first, with the named
+    profile applied."""
     layers = layers_of(config_files(root, environ), profile)
     if profile and not any(f"[profiles.{profile}]" in layer.origin for layer in layers):
         raise UsageError(
@@ -221,10 +220,10 @@ def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> 
 
 
 def _read(path: str, *, own: bool = False, whole: bool = True) -> str | None:
-    """A small regular file's text, or None when there is none. A file that is there and cannot be
-    read is an error: it may hold a denial. Links are followed for the user's own file alone: a
-    project must not point us elsewhere. `whole` says that the file is ours alone; pyproject.toml is
-    other tools' too, and may be whatever they take."""
+    """Read a small regular file; None if it does not exist. An unreadable file is an error, since
+    it may hold a denial. Links are followed for the user's own file alone: a project must not point
+    us elsewhere. `whole` says that the file is ours alone; pyproject.toml belongs to other tools
+    too, and may hold whatever they accept."""
     import stat
 
     shown = path if own else os.path.basename(path)

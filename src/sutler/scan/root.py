@@ -30,7 +30,7 @@ DIRECTORY: Final = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW | fs.O_CLOEXEC
 FILE: Final = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC | fs.O_NOCTTY
 OPEN_DIRECTORIES: Final = 64  # a common limit is 256 files, and others hold some
 MANY_DIRECTORIES: Final = 256
-"""From here on openat2, with one call for each file, wins back what loading ctypes costs."""
+"""Number of directories above which openat2, with one call for each file, repays loading ctypes."""
 _CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
 TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
 DESCRIPTORS: Final = "/proc/self/fd/"
@@ -55,7 +55,7 @@ _KINDS: Final[dict[int, ProblemKind]] = {
 
 
 class Blob(Struct, frozen=True, gc=False):
-    """A file's bytes and the state of the very descriptor they were read from, before they were."""
+    """Bytes of a file, and the state of the same descriptor before they were read."""
 
     data: bytes
     size: int
@@ -67,7 +67,7 @@ class Blob(Struct, frozen=True, gc=False):
 
 
 def problem_of(path: str, error: OSError) -> Problem:
-    """An operating-system error as data, without the host path that the exception carries."""
+    """Convert an operating-system error to data, without the host path that the exception has."""
     number = error.errno or 0
     detail = (
         "a symbolic link"
@@ -80,7 +80,7 @@ def problem_of(path: str, error: OSError) -> Problem:
 
 
 def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
-    """All bytes of a regular file, at most `limit`, however the file grows meanwhile."""
+    """Read all bytes of a regular file, at most `limit`, even while the file grows."""
     state = fs.fstat(fd)
     if state.st_mode & 0o170000 != stat.S_IFREG:
         return Problem(path, "special", "not a regular file")
@@ -97,8 +97,7 @@ def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
 
 
 def _read_on(fd: int, start: bytes, limit: int | None) -> bytes:
-    """The size changed, or the kernel gave less than asked: read to the end, or one byte over the
-    limit."""
+    """Read to the end, or to one byte over the limit, after a short read or a change of size."""
     parts, total = [start], len(start)
     while start and (limit is None or total <= limit):
         start = os.read(fd, 1 << 20 if limit is None else min(1 << 20, limit + 1 - total))
@@ -108,7 +107,7 @@ def _read_on(fd: int, start: bytes, limit: int | None) -> bytes:
 
 
 def _steps(path: str) -> Iterator[str]:
-    """The path in pieces that one openat2 can take, cut at slashes."""
+    """Yield the path in pieces that one openat2 can take, cut at slashes."""
     while len(path) > _STEP // 4 and len(os.fsencode(path)) > _STEP:
         cut = path.rfind("/", 0, _STEP // 4)
         if cut <= 0:
@@ -121,12 +120,13 @@ def _steps(path: str) -> Iterator[str]:
 
 
 def canonical(folder: str) -> str:
-    """The path of a folder without links; of a root's anchor the path that the kernel knows."""
+    """Return the path of a folder without links; for a root's anchor, the path that the kernel
+    knows."""
     return os.readlink(folder) if folder.startswith(DESCRIPTORS) else os.path.realpath(folder)
 
 
 class Root:
-    """A directory that stays open; the only door to the files below it."""
+    """A directory that stays open; the only access to the files below it."""
 
     __slots__ = ("_openat2", "fd", "host_path", "swept")
 
@@ -165,8 +165,8 @@ class Root:
 
     @property
     def anchor(self) -> str:
-        """A path to this directory that holds whatever happens to its name, where the system has
-        one; usable while the root is open."""
+        """Path to this directory that stays valid when its name changes, if the system has one;
+        usable while the root is open."""
         descriptor = _PROC and "descriptors" in system.offered
         return f"{DESCRIPTORS}{self.fd}" if descriptor else self.host_path
 
@@ -191,7 +191,7 @@ class Root:
         return os.path.basename(self.host_path) or "/"
 
     def method(self) -> Method:
-        """How single opens are confined here; `doctor` shows it."""
+        """Method that confines single opens here; `doctor` shows it."""
         if self._openat2 is None:
             from sutler.system import has_openat2
 
@@ -199,12 +199,12 @@ class Root:
         return "openat2" if self._openat2 else "descriptor walk"
 
     def relpath(self, raw: str) -> RelPath:
-        """An untrusted spelling as a RelPath, or a refusal. Nothing is expanded and nothing is
-        looked up."""
+        """Convert an untrusted spelling to a RelPath, or refuse it, without expansion or
+        look-up."""
         return parse_relpath(raw)
 
     def open(self, path: RelPath, flags: int = FILE) -> int:
-        """A descriptor for the object at `path` itself, never through a link. Raises OSError."""
+        """Open the object at `path` itself, never through a link. Raise OSError."""
         parse_relpath(path)
         if self.method() == "openat2":
             return self._open_beneath(path, flags)
@@ -226,8 +226,8 @@ class Root:
                 fs.close(fd)
 
     def open_by_steps(self, path: str, flags: int) -> int:
-        """As `open`, one component after the other: for a few folders, since the first openat2 of a
-        process loads ctypes."""
+        """Open like `open`, one component after the other: for a few folders, since the first
+        openat2 of a process loads ctypes."""
         *heads, last = path.split("/") if path else ["."]
         fd = self.fd
         try:
@@ -241,13 +241,13 @@ class Root:
                 fs.close(fd)
 
     def opener(self) -> Callable[[str], int]:
-        """Opens many files by openat2, each with one system call."""
+        """Return a function that opens many files by openat2, each with one system call."""
         from sutler.system import opener
 
         return opener(self.fd, FILE)
 
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
-        """One file's bytes; a pipe, a device or a link is refused at once."""
+        """Read one file; refuse a pipe, a device or a link at once."""
         try:
             return _read_and_close(self.open(path), path, limit)
         except OSError as error:
@@ -255,7 +255,8 @@ class Root:
 
     @contextmanager
     def reader(self) -> Iterator[Reader]:
-        """For thousands of files in path order: keeps the descriptors of recent directories."""
+        """Read thousands of files in path order, with the descriptors of recent directories kept
+        open."""
         reader = Reader(self)
         try:
             yield reader
@@ -271,8 +272,8 @@ def _read_and_close(fd: int, path: RelPath, limit: int | None) -> Blob | Problem
 
 
 class Reader:
-    """Reads many files; one open and one read for each. Directories are opened once per visit,
-    until there were so many that openat2 from the root is cheaper."""
+    """Reads many files with one open and one read for each. Directories are opened once per visit,
+    until they are so many that openat2 from the root is cheaper."""
 
     __slots__ = ("_beneath", "_directory", "_entered", "_fd", "_fds", "_root")
 
@@ -307,8 +308,8 @@ class Reader:
             return problem_of(path, error)
 
     def _enter(self, directory: str) -> int:
-        """The directory's descriptor, from its nearest open ancestor; the least recent ones are
-        closed."""
+        """Return the directory's descriptor, opened from its nearest open ancestor; the least
+        recent ones are closed."""
         if not directory:
             return self._root.fd
         fds = self._fds

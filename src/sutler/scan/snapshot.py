@@ -1,4 +1,4 @@
-"""What a scan sees: entries, exclusions with their rule, and problems of the world."""
+"""Result of a scan: entries, exclusions with their rule, and problems."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ Role = Literal[
 
 
 class Rule(Struct, frozen=True, gc=False):
-    """What decided: `source` is a file (`.gitignore`, shown relative to the root where it can be)
-    or a name such as `default`, `--exclude`, `limit`; `line` is 0 where there is none; `pattern` is
-    the text that matched."""
+    """The rule that decided: `source` is a file (`.gitignore`, relative to the root if possible) or
+    a name such as `default`, `--exclude`, `limit`; `line` is 0 without one; `pattern` is the text
+    that matched."""
 
     source: str
     pattern: str = ""
@@ -91,8 +91,8 @@ class Rule(Struct, frozen=True, gc=False):
 
 
 class FileEntry(Struct, frozen=True, gc=False):
-    """A regular file that a scan admits. `links` is st_nlink; `named` says that the user named this
-    very file."""
+    """A regular file that a scan admits. `links` is st_nlink; `named` marks a file that the user
+    named itself."""
 
     path: RelPath
     size: int
@@ -105,8 +105,8 @@ class FileEntry(Struct, frozen=True, gc=False):
 
 
 class Excluded(Struct, frozen=True, gc=False):
-    """A path that stays out. A pruned directory ends in `/` and counts what lies below it, up to a
-    cap."""
+    """An excluded path. A pruned directory ends in `/` and counts the files below it, up to a
+    limit."""
 
     path: str
     reason: Reason
@@ -117,7 +117,7 @@ class Excluded(Struct, frozen=True, gc=False):
 
     @property
     def by_name(self) -> bool:
-        """Whether a built-in name rule alone keeps out what may be text."""
+        """Whether only a built-in name rule excludes a possible text."""
         named = self.reason in ("credentials", "dependency_dir", "build_output", "pattern_match")
         tool = self.rule.pattern in ("**/.git/**", "**/.svn/**", "**/.hg/**")
         return named and self.rule.source == "default" and not self.ignored and not tool
@@ -141,7 +141,7 @@ class Snapshot(Struct, frozen=True):
 
 
 class FileFacts(Struct, frozen=True, gc=False):
-    """What the path alone says of a file (seed 004's classification, plus language and tag)."""
+    """Properties of a file by its path alone (seed 004's classification, plus language and tag)."""
 
     type: FileType
     category: FileCategory
@@ -158,7 +158,7 @@ class FileFacts(Struct, frozen=True, gc=False):
 
 
 class ScanRules(Struct, frozen=True, kw_only=True):
-    """What a scan leaves out. Credentials, AI denials and confinement are no options."""
+    """Exclusions of a scan. Credentials, AI denials and confinement are no options."""
 
     git_rules: bool = (
         True  # .gitignore, info/exclude, global excludes; .ignore and .sutlerignore too

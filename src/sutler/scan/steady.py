@@ -1,10 +1,11 @@
-"""Files that another process is writing: wait for a moment, then leave them alone.
+"""Files that another process is writing: wait a moment, then leave them out.
 
-A log that grows with every millisecond would be a new version for every answer, and a file that is
-written in place may be read half old and half new. So a file that changed a moment ago is given the
-time to come to rest. Most do: they were written once, or replaced whole. One that keeps changing is
-a problem, known within a fraction of a tenth of a second. A writer that the system holds up for
-longer in the middle of a write in place cannot be told from one that is done."""
+A log that grows every millisecond would be a new version for every answer, and a file that is
+written in place may be read half old and half new. So a recently changed file gets time to come to
+rest. Most do: they were written once, or replaced whole. One that keeps changing becomes a problem
+within a fraction of a tenth of a second. A writer that pauses longer in the middle of a write in
+place is indistinguishable from one that is done.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ QUIET: Final = 0.020
 """Seconds without a change after which a file is at rest; longer than the tick of any clock that
 stamps files."""
 PATIENCE: Final = 0.050
-"""Seconds that one call spends on waiting, however many files it reads."""
+"""Seconds that one call may wait, however many files it reads."""
 _LEAST: Final = 0.001  # shorter sleeps only burn the processor
 _LOOKS: Final = 4  # a file that moves under each look is a log
 
 
 class Patience:
-    """What is left of the time that a call may spend on waiting."""
+    """Rest of the time that a call may wait."""
 
     __slots__ = ("left",)
 
@@ -34,12 +35,12 @@ class Patience:
 
 
 def fresh(mtime_ns: int) -> bool:
-    """Whether a file changed so shortly ago that it may be changing still."""
+    """Return whether a file changed so recently that it may still be changing."""
     return 0 <= time.time() - mtime_ns / 1e9 < QUIET
 
 
 def rest(fd: int, patience: Patience) -> os.stat_result | None:
-    """The state of an open file that is at rest, or None when it does not come to rest in time."""
+    """Return the state of an open file at rest, or None if it does not come to rest in time."""
     state = os.fstat(fd)
     while fresh(state.st_mtime_ns):
         if patience.left <= 0:
@@ -54,7 +55,7 @@ def rest(fd: int, patience: Patience) -> os.stat_result | None:
 
 
 def read_at_rest(fd: int, path: str, limit: int | None, patience: Patience) -> Blob | Problem:
-    """As `read_descriptor`, of a file that did not change meanwhile nor shortly before."""
+    """Read like `read_descriptor`, from a file that did not change meanwhile nor shortly before."""
     for _ in range(_LOOKS):
         if rest(fd, patience) is None:
             break
@@ -70,6 +71,6 @@ def changing(path: str) -> Problem:
 
 
 def mark(state: os.stat_result) -> tuple[int, int]:
-    """What changes with the content. The time of change is no part of it: it moves when a new file
-    takes the name too, and what is open then is as whole as it was."""
+    """Return the stat fields that change with the content. The time of change (ctime) is not among
+    them: it moves when a new file takes the name, and the open file is still whole."""
     return state.st_size, state.st_mtime_ns

@@ -1,8 +1,9 @@
 """Bounded readers for untrusted documents: JSON, YAML, TOML and XML.
 
-Each takes text and gives plain values, or raises `DocumentError`; size, depth and node caps come
-before any expansion. YAML is built from parser events, so an alias costs what it stands for and a
-bomb is seen, not run."""
+Each takes text and returns plain values, or raises `DocumentError`; limits of size, depth and nodes
+apply before any expansion. YAML is built from parser events, so an alias costs as much as its
+target, and a bomb is detected without expansion.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ MAX_NODES = 100_000  # aliases of aliases grow by powers ("billion laughs")
 
 
 class DocumentError(ValueError):
-    """The text is not a document of its kind, or is beyond a cap. The message says which."""
+    """The text is not a document of its kind, or exceeds a limit. The message says which."""
 
 
 def _bounded(text: str, limit: int) -> str:
@@ -44,7 +45,7 @@ def _no_constant(name: str) -> None:
 
 
 def _check_brackets(text: str) -> None:
-    """The deepest nesting, strings skipped: before the parser recurses."""
+    """Limit the nesting, strings skipped, before the parser recurses."""
     depth = 0
     for match in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', text):
         char = match.group()[0]
@@ -72,7 +73,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def parse_xml(text: str) -> Element:
-    """The root element. Entity declarations are refused: no manifest needs them, every bomb
+    """Return the root element. Entity declarations are refused: no manifest needs them, every bomb
     does."""
     import xml.etree.ElementTree as ElementTree
 
@@ -87,7 +88,8 @@ def parse_xml(text: str) -> Element:
 
 
 def parse_yaml(text: str) -> Any:
-    """The first document. Scalars are text, except plain null, true, false and whole numbers."""
+    """Return the first document. Scalars are text, except plain null, true, false and whole
+    numbers."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -186,12 +188,13 @@ def _first_line(error: Exception) -> str:
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is a mapping, else an empty one: manifests get their shapes wrong."""
+    """Return the value if it is a mapping, else an empty one, since manifests may have wrong
+    types."""
     return value if isinstance(value, dict) else {}
 
 
 def texts(value: Any) -> list[str]:
-    """The strings of a list, a lone string as a list of one, else nothing."""
+    """Return the strings of a list, a lone string as a list of one, else nothing."""
     if isinstance(value, str):
         return [value]
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

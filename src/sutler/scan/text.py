@@ -1,9 +1,10 @@
-"""Bytes become text, or the verdict that they are none.
+"""Decode bytes to text, or detect that they are binary.
 
 The order is seed 004's: a byte-order mark decides; a NUL among the first 8 kB means binary, unless
 it looks like UTF-16 without a mark; then strict UTF-8; then Windows-1252 or Latin-1 with the issue
-noted. The label that comes with a text encodes it back to the very same bytes, unless characters
-had to be replaced, which the issue says."""
+noted. The encoding of a text restores the very same bytes, unless characters had to be replaced,
+which the issue states.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ ENCODINGS: Final = ("utf-8", *_MARKED, "utf-16-le", "utf-16-be", "cp1252", "lati
 
 
 class Decoded(Struct, frozen=True, gc=False):
-    """A text, the label of its encoding, and what was wrong with the bytes, if anything."""
+    """A text, its encoding, and the fault of the bytes, if any."""
 
     text: str
     encoding: str
@@ -40,7 +41,7 @@ class Decoded(Struct, frozen=True, gc=False):
 
 
 class Loaded(Struct, frozen=True, gc=False):
-    """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to
+    """A file's text, read once. `digest` is the sha256 of the raw bytes. It is raw and must not
     leave."""
 
     path: RelPath
@@ -54,7 +55,7 @@ class Loaded(Struct, frozen=True, gc=False):
 
 
 def decode(data: bytes) -> Decoded | None:
-    """The text in these bytes, or None when they are binary."""
+    """Decode these bytes; None if they are binary."""
     if data.find(b"\0", 0, _SNIFF) < 0:
         try:
             text = data.decode()
@@ -65,7 +66,7 @@ def decode(data: bytes) -> Decoded | None:
 
 
 def encode(text: str, encoding: str = "utf-8") -> bytes:
-    """The bytes again. A character that a one-byte encoding lacks makes the whole text UTF-8."""
+    """Restore the bytes. A character that a one-byte encoding lacks makes the whole text UTF-8."""
     mark, codec = _MARKED.get(encoding, (b"", encoding if encoding in ENCODINGS else "utf-8"))
     try:
         return mark + text.encode(codec)
@@ -74,7 +75,7 @@ def encode(text: str, encoding: str = "utf-8") -> bytes:
 
 
 def _marked(data: bytes) -> Decoded | None:
-    """A text behind a UTF-16 or UTF-32 mark (UTF-8's is seen on the way)."""
+    """Decode a text behind a UTF-16 or UTF-32 mark (UTF-8 is handled earlier)."""
     for label, (mark, codec) in _MARKED.items():
         if not data.startswith(mark):
             continue
@@ -93,7 +94,7 @@ def _marked(data: bytes) -> Decoded | None:
 
 
 def _unmarked_utf16(data: bytes) -> Decoded | None:
-    """Mostly Latin text in UTF-16 has a NUL in every second byte."""
+    """Decode UTF-16 without a mark: mostly Latin text has a NUL in every second byte."""
     sample = data[:_SNIFF]
     pairs = len(sample) // 2
     if (
@@ -117,7 +118,7 @@ def _unmarked_utf16(data: bytes) -> Decoded | None:
 
 
 def _fallback(data: bytes, error: UnicodeDecodeError) -> Decoded | None:
-    """One byte, one character: always possible, so first ask whether this is text at all."""
+    """Decode one byte to one character, which always succeeds, so check first that this is text."""
     sample = data[:_SNIFF]
     if (len(sample) - len(sample.translate(None, _CONTROLS))) * 33 > len(sample):
         return None
@@ -128,7 +129,7 @@ def _fallback(data: bytes, error: UnicodeDecodeError) -> Decoded | None:
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines with their ends; only `\\n` ends one, and a last line without it is a line."""
+    """Return lines with their ends; only `\\n` ends one, and a last line without it is a line."""
     lines = text.split("\n")
     tail = lines.pop()
     ended = [f"{line}\n" for line in lines]

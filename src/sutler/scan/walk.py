@@ -1,5 +1,5 @@
-"""A tree becomes a Snapshot: every path seen ends as an entry, an exclusion with its rule, or a
-problem. Single paths are decided by the same code, folder by folder down from the root."""
+"""Scan a tree to a Snapshot: every path ends as an entry, an exclusion with its rule, or a problem.
+Single paths are decided by the same code, folder by folder down from the root."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sutler.system import fs
 
 MOST_NAMES: Final = 1_000_000  # all are held by inode to find hard links
 UNKNOWN: Final = "its other names cannot be listed"
-"""Why a file with several names is withheld if the tree cannot be read whole."""
+"""Reason to withhold a file with several names if the tree cannot be read whole."""
 
 
 def scan(
@@ -25,8 +25,8 @@ def scan(
     named: Sequence[RelPath] = (),
     tell: Callable[[int], None] | None = None,
 ) -> Snapshot:
-    """Everything below the root, or only the named files and folders, sorted by path. `tell` is
-    called with the number of files so far, once for each folder."""
+    """Return everything below the root, or only the named files and folders, sorted by path. `tell`
+    is called with the number of files so far, once for each folder."""
     walk = Descent(root, rules)
     walk.tell = tell
     if named:
@@ -41,8 +41,8 @@ def scan(
 def explain(
     root: Root, rules: ScanRules, path: RelPath, *, named: bool = False
 ) -> FileEntry | Excluded | Problem:
-    """What a scan decides about one path, by the same code. A directory that is entered is an entry
-    too."""
+    """Return a scan's decision about one path, by the same code. A directory that is entered is an
+    entry too."""
     walk = Descent(root, rules)
     folder = visit(walk, path, named=named, enter=False)
     withhold_links(walk)
@@ -55,8 +55,8 @@ def explain(
 
 
 def withhold_links(walk: Descent) -> None:
-    """Exclude each file that has another name below the root which a binding rule keeps out: a hard
-    link is the file that it links to."""
+    """Exclude each file with another name below the root that a binding rule excludes: a hard link
+    is the file that it links to."""
     linked = [entry for entry in walk.found.entries if entry.links > 1]
     if not linked:
         return
@@ -75,9 +75,8 @@ def withhold_links(walk: Descent) -> None:
 
 
 def names_by_inode(root: Root, inodes: frozenset[int] | None = None) -> dict[int, list[str]] | None:
-    """Every name below the root of files with these inodes, or of all, in whichever folder: closed,
-    hidden and version control's folders too. None if a folder cannot be listed or there are too
-    many names."""
+    """Return every name below the root of files with these inodes, or of all, in closed, hidden and
+    version control folders too. None if a folder cannot be listed or there are too many names."""
     names: dict[int, list[str]] = {}
     device, seen, todo = fs.fstat(root.fd).st_dev, 0, [""]
     while todo:
@@ -109,7 +108,8 @@ def names_by_inode(root: Root, inodes: frozenset[int] | None = None) -> dict[int
 
 
 def kept_out(walk: Descent, path: str) -> str:
-    """Why a binding rule keeps a path out, even if it is named; empty if none does."""
+    """Return the binding reason that excludes a path even if it is named; empty if there is
+    none."""
     probe = Descent(walk.root, walk.rules)
     visit(probe, path, named=True, enter=False)
     for item in probe.found.excluded:
@@ -119,7 +119,7 @@ def kept_out(walk: Descent, path: str) -> str:
 
 
 def visit(walk: Descent, path: str, *, named: bool, enter: bool = True) -> FileEntry | None:
-    """Decide one path by walking down to it. A folder is scanned when `enter`."""
+    """Decide one path by walking down to it. With `enter`, a folder is scanned."""
     walk.found.several = True
     frame, prefix = walk.top(), ""
     *heads, last = path.split("/")
@@ -145,7 +145,7 @@ def visit(walk: Descent, path: str, *, named: bool, enter: bool = True) -> FileE
 def step(
     walk: Descent, frame: Frame, name: str, prefix: str, path: str, named: bool
 ) -> Frame | None:
-    """One directory further towards a single path."""
+    """Open the next directory on the way to a single path."""
     if not prepare(walk, frame, prefix, named):
         return None
     try:
@@ -163,7 +163,7 @@ def step(
 
 
 def prepare(walk: Descent, frame: Frame, prefix: str, named: bool) -> bool:
-    """Load the rules of a directory on the way to a single path; remembered for the next path."""
+    """Load the rules of a directory on the way to a single path, cached for the next path."""
     if prefix not in walk.ruled:
         try:
             names = fs.listdir(frame.fd)

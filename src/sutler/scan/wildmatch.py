@@ -2,10 +2,11 @@
 
 Git compares names byte by byte: `view` turns a name into one character for each byte.
 
-Why a hostile pattern costs at most pattern × name steps: a `*` can only take bytes of its own path
-segment, so the leftmost place where the text after it fits is as good as any later one, and an
-atomic group forgets the others. The same holds for `**/` and whole segments. Only the text at the
-end of a segment must look for its place from the right, and there is one such place."""
+A hostile pattern costs at most pattern × name steps: a `*` takes only bytes of its own path
+segment, so the leftmost match of the text after it is as good as any later one, and an atomic group
+discards the others. The same holds for `**/` and whole segments. Only the text at the end of a
+segment must be searched from the right, and there is one such place.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +33,21 @@ class MalformedError(Exception):
 
 
 def view(name: str) -> str:
-    """One character for each byte of the name as the file system has it."""
+    """Return one character for each byte of the name as the file system has it."""
     if name.isascii():
         return name
     return name.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def unview(text: str) -> str:
-    """The inverse of `view`, for display."""
+    """Invert `view`, for display."""
     if text.isascii():
         return text
     return text.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def lower(text: str) -> str:
-    """Lower case for ASCII letters alone, as git folds."""
+    """Convert ASCII letters alone to lower case, as git folds."""
     return text.lower() if text.isascii() else text.encode("latin-1").lower().decode("latin-1")
 
 
@@ -80,7 +81,7 @@ def _in_class(pattern: str, index: int) -> str:
 
 
 def _range(start: int, end: int, fold: bool) -> Ranges:
-    """A range; git folds the name to lower case, so an upper-case range stands for both."""
+    """Return a range; git folds the name to lower case, so an upper-case range matches both."""
     ranges = [(start, end)] if start <= end else []
     if fold and max(start, 65) <= min(end, 90):
         ranges.append((max(start, 65) + 32, min(end, 90) + 32))
@@ -133,7 +134,7 @@ def _bracket(pattern: str, index: int, fold: bool) -> tuple[str, int]:
 
 
 def _class_regex(ranges: Ranges, negated: bool, fold: bool) -> str:
-    """Any character of the ranges, or any other one; never a slash."""
+    """Return a regex for any character of the ranges, or any other one; never a slash."""
     # the name is in lower case: a capital letter in a class matches nothing, its small twin both
     if fold:
         ranges = [part for start, end in ranges for part in _without_capitals(start, end)]
@@ -165,7 +166,7 @@ def _members(ranges: Ranges) -> str:
 
 
 def literal(char: str, fold: bool) -> str:
-    """A regex for one byte."""
+    """Return a regex for one byte."""
     if fold and char.isascii() and char.isalpha():
         return f"[{char.lower()}{char.upper()}]"
     return re.escape(char)
@@ -185,7 +186,7 @@ def _stars(pattern: str, index: int) -> tuple[str, int]:
 
 
 def _tokens(pattern: str, fold: bool) -> list[str]:
-    """The pattern as a list of `*`, `/`, `**` and one-character regexes."""
+    """Split the pattern into `*`, `/`, `**` and one-character regexes."""
     tokens: list[str] = []
     index = 0
     while index < len(pattern):
@@ -228,9 +229,11 @@ def _segment(tokens: list[str]) -> str:
 
 
 def _body(tokens: list[str], end: str, least: str = "+") -> str:
-    """The whole pattern as a regex. `**` opens a group that is tried at each segment in turn.
+    """Return the whole pattern as a regex. `**` opens a group that is tried at each segment in
+    turn.
 
-    A final `**` takes the rest: one character at least, or none if `least` is `*`."""
+    A final `**` takes the rest: one character at least, or none if `least` is `*`.
+    """
     groups: list[tuple[str, list[str]]] = [("", [])]
     for segment in _split(tokens, _SLASH):
         if segment == [_DEEP]:
@@ -250,7 +253,8 @@ def _body(tokens: list[str], end: str, least: str = "+") -> str:
 
 @lru_cache(maxsize=4096)  # each project repeats the same ignore lines in its folders
 def translate(pattern: str, fold: bool = False) -> str:
-    """A byte-view pattern as a regex source, to be matched from the start of a byte-view name."""
+    """Translate a byte-view pattern to a regex, to be matched from the start of a byte-view
+    name."""
     try:
         return _body(_tokens(pattern, fold), _WHOLE, "*")
     except MalformedError:  # git lets a malformed pattern match nothing
@@ -268,10 +272,11 @@ def head_and_rest(body: str) -> tuple[str, str]:
 
 
 def covering(body: str, *, directory: bool) -> str:
-    """Regex for a pattern without its final slash that matches a path or a directory above it.
+    """Return a regex for a pattern without its final slash that matches a path or a directory above
+    it.
 
-    A path is a directory's if it ends with a slash. Raise MalformedError where git never
-    matches."""
+    A path with a final slash is a directory's. Raise MalformedError if git never matches.
+    """
     end = _FOLDER if directory else _COVER
     if "/" not in body:
         tokens = [_STAR if token == _DEEP else token for token in _tokens(body, False)]
@@ -283,5 +288,5 @@ def covering(body: str, *, directory: bool) -> str:
 
 
 def exact(body: str) -> str:
-    """Regex for a pattern that must match a path from its first to its last character."""
+    """Return a regex for a pattern that must match a path from its first to its last character."""
     return _body(_tokens(body, False), _WHOLE)
