@@ -1,1 +1,1 @@
-"""Memory: one seam, two databases."""
+"""Persistent state: one store, on SQLite or PostgreSQL."""

@@ -40,8 +40,8 @@ def require_driver() -> None:
 
 
 def explain(fault: Exception) -> SutlerError:
-    """Translate an exception of the driver. Before a login the server sends no error code that the
-    driver keeps, so that its sentences are compared."""
+    """Translate an exception of the driver. Before a login the driver keeps no error code of the
+    server, so its sentences are compared."""
     from psycopg import errors
 
     text = str(fault)

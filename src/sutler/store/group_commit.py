@@ -47,7 +47,7 @@ Attest = Callable[[Sequence[AuditRow]], None]
 
 
 class Request:
-    """Rows that one caller waits for, with what becomes of them."""
+    """Rows that one caller waits for, with their result."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Request:
 
 
 class GroupCommit:
-    """The committer of one project: a thread that commits what waits, in one transaction after the
+    """Committer of one project: a thread that commits waiting rows, one transaction after the
     other. `aside` lets other calls of a server run while one waits."""
 
     def __init__(
@@ -102,7 +102,7 @@ class GroupCommit:
         return request.rows
 
     def close(self) -> None:
-        """Commit what waits, and end the thread."""
+        """Commit waiting rows, and end the thread."""
         self._queue.put(None)
         self._thread.join()
 
@@ -189,7 +189,7 @@ class GroupCommit:
 
 
 class RepeatedError(Exception):
-    """A batch holds a row that the ledger has."""
+    """A batch holds a row that the ledger has already."""
 
 
 def _add(

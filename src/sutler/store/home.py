@@ -53,7 +53,7 @@ def key(environ: Mapping[str, str]) -> bytes:
 
 @cache
 def _key_of_the_moment() -> bytes:
-    """The same for the whole process: redacting a text twice must give the same markers."""
+    """Return one key for the whole process: redacting a text twice must give the same markers."""
     return os.urandom(32)
 
 

@@ -43,8 +43,8 @@ def open_postgres(url: str, identity: Identity) -> Store:
 
 
 def member_database(url: str, tenant: str) -> tuple[PostgresDatabase, str]:
-    """Connect as a member of a tenant, for what belongs to no project; return the tenant too: the
-    given one, or the only one of this login."""
+    """Connect as a member of a tenant, for data of no project; return the tenant too: the given
+    one, or the only one of this login."""
     database = PostgresDatabase(Pool(url), "")
     try:
         rows = database.memberships()

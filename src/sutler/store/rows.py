@@ -49,7 +49,7 @@ SPENT = (
 )
 NAMED = "SELECT value FROM named WHERE project = ? AND name = ?"
 MOVED = "moved"
-"""Name of the mark of a store whose ledger goes on elsewhere."""
+"""Name of the mark of a store whose ledger continues elsewhere."""
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 UNLIMITED = records.Limits()
@@ -236,7 +236,7 @@ def put_fact(query: Query, key: tuple[str, str, str, str], body: bytes) -> None:
 
 
 def moved_to(database: Database, project: str) -> str:
-    """Return the project in which this ledger goes on; empty if it goes on here."""
+    """Return the project in which this ledger continues; empty if it continues here."""
     rows = database.select(NAMED, (project, MOVED))
     return bytes(rows[0][0]).decode() if rows else ""
 

@@ -33,7 +33,7 @@ class Member(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """What a login sees of a store."""
+    """A store as a login sees it."""
 
     server: str
     schema: int
@@ -45,7 +45,7 @@ class Status(Struct, frozen=True):
 
 @contextmanager
 def administrator(url: str) -> Iterator[Connection]:
-    """A connection in one transaction, with errors in our words."""
+    """Open a connection in one transaction, with errors in our words."""
     require_driver()
     import psycopg
 
@@ -103,8 +103,7 @@ def _require_creator(connection: Connection) -> None:
 
 
 def add_member(url: str, tenant: str, member: Member, *, login: bool) -> str:
-    """Add a member or change the role; return the password of a login role that was made, or
-    nothing."""
+    """Add a member or change the role; return the password of a new login role, or ""."""
     require_name(member.login, "member")
     if member.role not in ROLES:
         raise UsageError(f"no role {member.role!r}", next_step=f"use one of {', '.join(ROLES)}")
@@ -173,7 +172,8 @@ def _require_tenant(connection: Connection, tenant: str) -> None:
 
 
 def status(url: str) -> Status:
-    """What this login sees: server, schema, memberships, and the projects of each tenant."""
+    """Return the view of this login: server, schema, memberships, and the projects of each
+    tenant."""
     with administrator(url) as connection:
         user = connection.info.user
         (superuser,) = connection.execute(

@@ -23,7 +23,7 @@ _COLUMNS = "id, person, scope, projects, created, expires, revoked"
 
 
 class Token(Struct, frozen=True):
-    """A token as it is listed. `projects` are names with spaces between, or `*`."""
+    """A token in a list. `projects` are names with spaces between, or `*`."""
 
     id: str
     person: str
