@@ -1,4 +1,5 @@
-"""Every tool an agent may call, declared once in `table.py`; fronts and docs derive from it."""
+"""Every tool that an agent may call, declared once in `table.py`; fronts and docs derive from
+it."""
 
 from __future__ import annotations
 

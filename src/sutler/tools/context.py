@@ -1,5 +1,5 @@
-"""pack, rank and why at the door: the engine's answers for a caller, inside its policy and on the
-ledger."""
+"""The tools pack, rank and why: answers of the engine for a caller, inside its policy and recorded
+in the ledger."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def pack(
     diff: bool,
     cursor: str,
 ) -> PackText:
-    """What `sutler pack` would print for the files this caller may read."""
+    """Return the pack that `sutler pack` would print for the files that this caller may read."""
     wanted = ("goal", goal), ("max_tokens", str(max_tokens)), ("since", since), ("cursor", cursor)
     args: Args = (*(pair for pair in wanted if pair[1]), *(("glob", glob) for glob in globs[:50]))
     args += (("diff", "yes"),) if diff else ()
@@ -125,7 +125,7 @@ def pack(
 
 
 def rank(door: Door, goal: str, limit: int) -> tuple[RankedFile, ...]:
-    """The files this caller may read, most relevant first."""
+    """Return the files that this caller may read, most relevant first."""
 
     def work(progress: Progress) -> tuple[RankedFile, ...]:
         project = _project(door, progress)
@@ -144,8 +144,8 @@ def rank(door: Door, goal: str, limit: int) -> tuple[RankedFile, ...]:
 
 
 def why(door: Door, path: str) -> Verdict:
-    """The verdict of the pipeline on one path. A path that policy denies is denied here too,
-    whether it exists or not."""
+    """Return the pipeline's verdict on one path. A path that policy denies is denied here too,
+    whether or not it exists."""
 
     def perform(where: RelPath) -> tuple[Verdict, Outcome]:
         answer = verdict(_project(door), door.root, where)
@@ -162,7 +162,7 @@ def _ranked(file: Ranked, regions: Iterable[RankedRegion]) -> RankedFile:
 
 
 def _project(door: Door, progress: Progress | None = None) -> Project:
-    """The project as this caller may see it: what policy keeps back does not exist for it."""
+    """Return the project as this caller may see it; files that policy denies do not exist in it."""
     project = Project(root=door.root).seen_by(door.readable)
     if progress is not None:
         project.tell = lambda _phase, done, total: progress(done, total)
@@ -181,8 +181,8 @@ def _position(cursor: str) -> tuple[int, str]:
 
 
 def _within(door: Door, text: str, start: int) -> int:
-    """Where an answer that begins at `start` has to end to stay inside the caller's bounds; at a
-    line's end."""
+    """Return where an answer that begins at `start` must end to stay inside the caller's bounds, at
+    a line's end."""
     profile = door.gate.caller.profile
     end = min(len(text), start + profile.max_chars)
     while (used := door.setup.count(text[start:end])) > profile.max_tokens and end - start > 1_000:

@@ -1,5 +1,5 @@
-"""What a tool declares (effect, parameters, answer type, function), and what follows from it: the
-schemas, the check of arguments, and answers and failures as objects and text."""
+"""Declaration of a tool (effect, parameters, answer type, function), and the parts that derive from
+it: schemas, the check of arguments, and answers and failures as objects and text."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from sutler.tools.context import PackText, RankedFile
 
 ParamType = Literal["string", "integer", "boolean", "strings"]
 MOST = 12
-"""How many tools a server offers at once; with more of them, models choose worse."""
+"""Limit of tools that a server offers at once; with more, models choose worse."""
 
 
 class Param(Struct, frozen=True):
-    """A parameter. `help` is what an agent reads; it is required, or has a default. `aliases` are
-    accepted in place of the name and not listed."""
+    """A parameter. `help` is the text that an agent reads; it is required, or has a default.
+    `aliases` are accepted in place of the name and not listed."""
 
     name: str
     type: ParamType
@@ -74,7 +74,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 def table(*tools: Tool) -> tuple[Tool, ...]:
-    """The tools in their order. A faulty declaration is a TypeError that names the tool."""
+    """Return the tools in their order. A faulty declaration is a TypeError that names the tool."""
     names = [name for tool in tools for name in (tool.name, *tool.aliases)]
     for tool in tools:
         if names.count(tool.name) > 1:
@@ -95,7 +95,7 @@ def table(*tools: Tool) -> tuple[Tool, ...]:
 
 
 def checked(tool: Tool, arguments: Mapping[str, object]) -> dict[str, Any]:
-    """The arguments with defaults filled in, each of its type."""
+    """Return the arguments with defaults filled in, each of its type."""
     _refuse_unknown(tool, arguments)
     complete: dict[str, Any] = {}
     for param in tool.params:
@@ -125,14 +125,15 @@ def run(door: Door, tool: Tool, arguments: Mapping[str, object]) -> object:
 
 
 def refused(door: Door, name: str, wrong: UsageError) -> SutlerError:
-    """Record a call that was refused before there was one; returns the error as it may leave."""
+    """Record a call that was refused before it was a valid Call; return its error with secrets
+    removed."""
     attempt = Call(id=secrets.token_hex(16), tool=name, effect="list", path=ROOT)
     door.gate.refused(attempt, "arguments", wrong.what)
     return door.gate.cleaned(wrong)
 
 
 def _refuse_unknown(tool: Tool, arguments: Mapping[str, object]) -> None:
-    """Refuse a name that is no parameter, and name the parameter that was probably meant."""
+    """Refuse a name that is no parameter, and suggest the nearest parameter."""
     names = {name: param.name for param in tool.params for name in (param.name, *param.aliases)}
     unknown = sorted(str(name)[:60] for name in arguments if name not in names)
     if not unknown:
@@ -168,7 +169,7 @@ def _typed(tool: Tool, param: Param, value: object) -> object:
 
 
 def schema(tool: Tool) -> dict[str, object]:
-    """A tool's parameters as a JSON Schema that admits nothing else."""
+    """Return a tool's parameters as a JSON Schema that admits no others."""
     properties: dict[str, object] = {}
     for param in tool.params:
         body: dict[str, object] = {"description": param.help}
@@ -203,8 +204,7 @@ class Trouble(Struct, frozen=True, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The answer of a tool that did not do what it was asked. `pending_approval` names what waits
-    for a person."""
+    """Answer of a tool that failed. `pending_approval` is the id that waits for a person."""
 
     error: Trouble
     success: bool
@@ -224,12 +224,12 @@ def failure(error: SutlerError) -> Failure:
 
 
 def as_object(answer: object) -> object:
-    """An answer as something that is an object in JSON: what is none stands under `result`."""
+    """Return an answer that is an object in JSON; any other value is wrapped under `result`."""
     return answer if isinstance(answer, Struct | dict) else {"result": answer}
 
 
 def output_schema(tool: Tool) -> dict[str, object]:
-    """A tool's answer, or a failure, as a JSON Schema whose root is an object."""
+    """Return a tool's answer, or a failure, as a JSON Schema whose root is an object."""
     kind = tool.answer
     (schema, failed), components = msgspec.json.schema_components(
         [kind, Failure], ref_template="#/$defs/{name}"
@@ -240,8 +240,8 @@ def output_schema(tool: Tool) -> dict[str, object]:
 
 
 def text_of(answer: object) -> str:
-    """What a model reads of an answer: content between delimiters, rows, errors as sentences, and
-    each thing once. JSON for the answers that have no rows of their own."""
+    """Render an answer for a model: content between delimiters, rows, errors as sentences, each
+    once. Answers without a form of their own become JSON."""
     if isinstance(answer, str):
         return answer
     if answer == ():
@@ -318,8 +318,8 @@ def _failure(failure: Failure) -> str:
 
 
 def _found(found: Found) -> str:
-    """Hits below their places, as grep shows them: `12:` a line that matches, `13-` one beside it.
-    Hits that touch are one block."""
+    """Render hits below their places, as grep does: `12:` for a matching line, `13-` for one beside
+    it. Hits that touch are one block."""
     blocks: list[list[Hit]] = []
     for hit in found.hits:
         last = blocks[-1][-1] if blocks else None
@@ -352,4 +352,4 @@ _TEXTS: dict[type, Callable[[Any], str]] = {
     Listing: _listing, Reading: _reading, Found: _found, PackText: _pack, Symbol: _symbol,
     RankedFile: _ranked, Version: _version, PatchResult: _written, Failure: _failure,
 }  # fmt: skip
-"""How each kind of answer, or a row of it, is written."""
+"""Renderer of each kind of answer, or of its rows."""

@@ -1,5 +1,4 @@
-"""The door in working order: policy from the config, the store, the redactor, the counter, put
-together."""
+"""Construction of a Door: policy from the configuration, store, redactor and counter."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ _SHORT = 20_000
 
 
 def rules_from(layers: list[Layer], settings: Settings) -> Rules:
-    """The user's policy, narrowed by the project's own file."""
+    """Return the user's policy, narrowed by the project's own file."""
     scan = rules_for(settings, "agent")
     mine, project = Rules(allow=scan.allow, strict_patterns=scan.strict_patterns), Rules()
     for layer in layers:
@@ -67,7 +66,7 @@ def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
 
 
 def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
-    """`reads=500`, `tokens=200k`: a session's budget."""
+    """Parse a session's budget: `reads=500`, `tokens=200k`."""
     values: dict[str, int] = {}
     for word in words:
         name, _, size = word.partition("=")
@@ -81,7 +80,7 @@ def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
 
 
 def admission_for(root: Root, settings: Settings, environ: Mapping[str, str]) -> Admission:
-    """The decisions of the agent's door about this root, without a session."""
+    """Return the decisions of the agent's door about this root, without a session."""
     rules = rules_from(project_config(root.anchor, environ), settings)
     caller = Caller("agent", "", CLOUD)
     return Admission(root, agent_scan(settings), lambda: rules, lambda: caller)
@@ -90,8 +89,9 @@ def admission_for(root: Root, settings: Settings, environ: Mapping[str, str]) ->
 def live_rules(
     root: Root, environ: Mapping[str, str], granted: tuple[PolicyRule, ...] = ()
 ) -> Callable[[], Rules]:
-    """The policy of a served root as its configuration files say now, with the rules `granted` on
-    the command line. Looked at with each call, and read again when a file has changed."""
+    """Return the present policy of a served root by its configuration files, with the rules
+    `granted` on the command line. The files are checked with each call and read again after a
+    change."""
 
     def load() -> Rules:
         layers = layers_of(config_files(root.anchor, environ))
@@ -102,12 +102,13 @@ def live_rules(
 
 
 def agent_scan(settings: Settings) -> ScanRules:
-    """What listings and searches of an agent leave out: as a pack, but files of any size."""
+    """Return the rules for listings and searches of an agent: those of a pack, for files of any
+    size."""
     return msgspec.structs.replace(rules_for(settings, "pack"), skip_file_bytes=None)
 
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
-    """The project's store and the ledger over it."""
+    """Open the project's store and the ledger over it."""
     try:
         store, directory, key = home.open_store(root, environ)
     except OSError as fault:
@@ -129,7 +130,7 @@ def _counted(text: str) -> int:
 
 
 Opener = Callable[[Caller, Ask | None], Door]
-"""Makes a door for one caller; `Ask` is how a person can be asked there, if at all."""
+"""Creates a door for one caller; `Ask` asks a person there, if that is possible."""
 
 
 @contextmanager
@@ -143,10 +144,11 @@ def open_doors(
     ledger_for: Callable[[Ledger, Caller], Ledger] | None = None,
     ahead: bool = False,
 ) -> Iterator[tuple[Opener, Ledger]]:
-    """Doors into one project over one store, for as many callers as come; closing signs the
-    ledger's head. Without `strict` the rows of reads and outcomes are committed and reach the disk
-    with the next write. `ledger_for` gives the ledger over a member's own view of the store. With
-    `ahead` the secrets of the tree are read while the first request is awaited."""
+    """Yield an `Opener` of doors into one project over one store, for any number of callers, and
+    the ledger; closing signs its head. Without `strict` the rows of reads and outcomes are
+    committed and reach the disk with the next write. `ledger_for` returns the ledger over a
+    member's own view of the store. With `ahead` the secrets of the tree are read before the first
+    request."""
     import time
 
     env = os.environ if environ is None else environ
@@ -182,8 +184,8 @@ def open_doors(
 
 
 def _with_commands(setup: Setup, project: Project, environ: Mapping[str, str]) -> Setup:
-    """The setup with the user's summary and review commands; few users have one, and the modules
-    that run programs take longer to load than a door to open."""
+    """Add the user's summary and review commands to the setup. Few users have one, and the modules
+    that run programs take longer to load than a door takes to open."""
     line, words = project.settings.text("summary_command"), project.settings.words("review")
     if not line and not words:
         return setup
@@ -203,7 +205,7 @@ def open_door(
     clock: Clock | None = None,
     writable: tuple[str, ...] = (),
 ) -> Iterator[Door]:
-    """A door into the project at `path` for one caller; closing it signs the ledger's head."""
+    """Open a door into the project at `path` for one caller; closing it signs the ledger's head."""
     with open_doors(path, environ=environ, clock=clock, writable=writable) as (door_for, _):
         door = door_for(caller, ask)
         recover(door)

@@ -1,4 +1,4 @@
-"""The tools in the shape that each kind of agent loop expects: MCP, OpenAI or Anthropic."""
+"""Definitions of the tools in the format of each kind of agent loop: MCP, OpenAI or Anthropic."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def described(tool: Tool) -> str:
 
 
 def definition(tool: Tool) -> dict[str, object]:
-    """A tool as `tools/list` shows it. The list is part of every conversation: schemas of answers,
-    which are four times as long as all the rest, stay out of it."""
+    """Return a tool as `tools/list` shows it. The list is part of every conversation, so it omits
+    schemas of answers, which are four times as long as all the rest."""
     reads = tool.effect != "write"
     listed: dict[str, object] = {
         "name": tool.name,
@@ -36,7 +36,7 @@ def definition(tool: Tool) -> dict[str, object]:
 
 
 def spelled(style: Style) -> list[dict[str, object]]:
-    """Every tool, in the table's order."""
+    """Return every tool, in the table's order."""
     if style == "mcp":
         return [{**definition(tool), "outputSchema": output_schema(tool)} for tool in TOOLS]
     if style == "anthropic":

@@ -359,9 +359,9 @@ TOOLS: tuple[Tool, ...] = table(
 
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 ALIASES: Mapping[str, str] = {alias: tool.name for tool in TOOLS for alias in tool.aliases}
-"""Other names that are answered: those of seed 003 where ours differ."""
+"""Other names that are accepted: those of seed 003 that differ from ours."""
 DEFAULT: tuple[str, ...] = tuple(tool.name for tool in TOOLS if tool.standard)
-"""What a server lists unless --tools names others, in the table's order."""
+"""Tools that a server lists without --tools, in the table's order."""
 
 
 def call(door: Door, name: str, arguments: Mapping[str, object]) -> object:
