@@ -1,1 +1,1 @@
-"""The audited door for agents."""
+"""Access of agents: policy, gate, audit, sessions and the reading tools."""

@@ -1,11 +1,12 @@
-"""What policy says of a path for one caller, with all that it depends on: the agent's door.
+"""Policy decisions about a path for one caller, with all that they depend on in the tree.
 
-The policy itself is pure. This is the part that looks at the tree: ignore files, and the other
-names of a file with hard links. `sutler why PATH --for agent` asks the same object as the tools.
+The policy itself is pure. This part reads the tree: ignore files, and the other names of a file
+with hard links. `sutler why PATH --for agent` queries the same object as the tools.
 
-What the ignore files say of a path does not depend on whether the path exists: a refusal must not
-reveal which. The walk down reads only ignore files, through descriptors; where the path stops
-existing, the rules read so far go on deciding."""
+The ignore status of a path does not depend on whether the path exists, since a refusal must not
+reveal that. The walk down reads only ignore files, through descriptors; below the last existing
+folder, the rules read so far decide.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ again. Ignore files inside the project are read with every call."""
 
 
 class Watched(Generic[T]):
-    """A value made of files, made again when one of them has changed: by their state, without
-    reading them. `paths` are those that the value depends on, absent files included."""
+    """A value derived from files, derived again after one of them has changed, by their stat data
+    alone. `paths` are those that the value depends on, absent files included."""
 
     def __init__(self, paths: Callable[[], Iterable[str]], load: Callable[[], T]) -> None:
         self._find, self._load = paths, load
@@ -63,8 +64,8 @@ _YOUNG = "young"
 
 
 def _mark(path: str) -> object:
-    """The state of a file, which changes with its content. One that changed within the tick of the
-    file system's clock may change again without a trace: it has no mark yet."""
+    """Return a file's stat key, which changes with its content. A file that changed within the last
+    tick of the file system's clock may change again with the same times: it has no key yet."""
     try:
         state = fs.stat(path)
     except OSError as error:
@@ -90,7 +91,7 @@ class Admission:
         caller: Callable[[], Caller],
         clean_name: Callable[[str], str] = str,
     ) -> None:
-        """`clean_name`: a name without what looks like a secret."""
+        """`clean_name`: redacts a name."""
         self._root = root
         self._scan = scan
         self._clean_name = clean_name
@@ -100,7 +101,7 @@ class Admission:
         self._links = LinkNames(root)
 
     def relpath(self, raw: str) -> RelPath:
-        """An argument as a path. The quoted form that listings show is accepted, and decoded
+        """Parse an argument as a path. The quoted form in listings is accepted, and decoded
         once."""
         spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
         path = self._root.relpath(spelt)
@@ -113,27 +114,26 @@ class Admission:
         return path
 
     def decision(self, path: RelPath) -> Decision:
-        """Whether the caller may read the file at `path`, by which rule. Nothing is spent."""
+        """Decide whether the caller may read the file at `path`, and by which rule, at no cost."""
         return self._decide(path, self.standing(path))
 
     def standing(self, path: RelPath) -> Standing:
-        """What the ignore files say of a path, or that it is another name of a denied file."""
+        """Return the ignore status of a path, or that it is another name of a denied file."""
         state = _state(self._root, path) if path else None
         if state is not None and self.linked(path, state):
             return "hard_link"
         return self._ignore_status(path)
 
     def linked(self, path: RelPath, state: os.stat_result) -> bool:
-        """Whether a file with several names has another one that is denied, or one that cannot be
-        known."""
+        """Return whether a file with several names has another one that is denied or unknown."""
         if state.st_nlink == 1 or not stat.S_ISREG(state.st_mode):
             return False
         names = self._links.of(state)
         return names is None or self._denied_among(names, path)
 
     def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
-        """Those files that the caller may read without being asked, in their order. A scan has
-        applied the ignore files already."""
+        """Return those files that the caller may read without an approval, in their order. A scan
+        has applied the ignore files already."""
         allowed = [entry for entry in entries if self._decide(entry.path).verdict == "allow"]
         linked = frozenset(entry.inode for entry in allowed if entry.links > 1)
         if not linked:
@@ -176,8 +176,8 @@ def _state(root: Root, path: RelPath) -> os.stat_result | None:
 
 
 class Ground(NamedTuple):
-    """Where a root stands: the rules that hold before its own ignore files, and the repository
-    around it."""
+    """Surroundings of a root: the rules that hold before its own ignore files, and its
+    repository."""
 
     judge: Judge
     node: Node
@@ -191,8 +191,8 @@ def ground(root: Root, rules: ScanRules) -> Ground:
 
 
 def standing(root: Root, rules: ScanRules, path: RelPath, here: Ground | None = None) -> Standing:
-    """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git
-    tracks it."""
+    """Return the ignore status of a path: AI denials always bind; other ignore rules make it
+    `ignored` unless git tracks it."""
     if not path:
         return "open"
     judge, node, ground_here = here or ground(root, rules)
@@ -221,9 +221,9 @@ def standing(root: Root, rules: ScanRules, path: RelPath, here: Ground | None = 
 
 
 def _present(fd: int) -> frozenset[str]:
-    """Which ignore files a directory holds. Asked by name: a listing could be a hundred thousand
-    names long; and not again while nothing in it has changed, which its own time tells unless it is
-    too young to tell."""
+    """Return the ignore files in a directory, looked up by name, since a listing could have a
+    hundred thousand names. The result is cached by the directory's time of change, once that is old
+    enough to trust."""
     state = fs.fstat(fd)
     place, changed = (state.st_dev, state.st_ino), state.st_ctime_ns
     cached = _seen.get(place)

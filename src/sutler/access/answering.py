@@ -1,4 +1,4 @@
-"""What fits one answer: as many lines, paths and tokens as the caller's profile allows."""
+"""Limits of one answer: as many lines, paths and tokens as the caller's profile allows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Count = Callable[[str], int]
 def as_many(
     lines: tuple[str, ...], profile: BackendProfile, count_tokens: Count
 ) -> tuple[int, str, int]:
-    """How many of the lines one answer holds, at least one of them; their text and its tokens."""
+    """Return how many lines one answer holds, at least one; their text and its tokens."""
     room, count = profile.max_chars, 0
     while count < len(lines) and (room >= 0 or not count):
         room -= len(lines[count]) + 1
@@ -28,7 +28,8 @@ def as_many(
 
 
 def within(read: Callable[[Bounds], Page], bounds: Bounds, most: int, count_tokens: Count) -> Page:
-    """A page of at most so many tokens: read again with fewer characters until it is one."""
+    """Return a page of at most `most` tokens; it is read again with fewer characters until it
+    fits."""
     page = read(bounds)
     while len(page.text) > most and (used := count_tokens(page.text)) > most:
         bounds = Bounds(bounds.lines, max(1, len(page.text) * most // used * 95 // 100))
@@ -52,5 +53,6 @@ def reading_of(path: RelPath, page: Page, *, truncated: bool = False, next: str 
 
 
 def marker(version: str, what: str) -> str:
-    """Our own word inside a text. It names the version, which a file cannot know about itself."""
+    """Return our own note inside a text. It names the version, which a file cannot know about
+    itself."""
     return f"[sutler {version[:12]}: {what}]"

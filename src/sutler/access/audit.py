@@ -1,17 +1,18 @@
-"""The ledger's proof: a hash chain in the store and signed checkpoints in a file beside it.
+"""Proof of the ledger: a hash chain in the store and signed checkpoints in a file beside it.
 
-Every row carries the hash of the row before, over canonical JSON, so an edit, a deletion, an
-insertion or a swap breaks the chain. What a chain alone cannot show, that its tail was cut or the
-whole of it rewritten, the checkpoints show: with every 128th row, and whenever the door closes, the
-head's number and hash go to a file outside the database, signed with the installation's key. The
-transaction that appends such a row signs the head it found before it commits, so that no
+Every row has the hash of the row before, over canonical JSON, so an edit, a deletion, an insertion
+or a swap breaks the chain. A chain alone cannot show that its tail was cut or that all of it was
+rewritten; the checkpoints show that. With every 128th row, and whenever the door closes, the head's
+number and hash go to a file outside the database, signed with the installation's key. The
+transaction that appends such a row signs the previous head before it commits, so that no
 interruption leaves a checkpoint missing or one that the chain does not hold. The signature is an
 HMAC: key and file belong to the same user on the same machine, where a public-key signature would
-prove no more, since its private half would lie in the same place.
+prove no more, since its private half would be in the same place.
 
-What it claims: tampering is evident with the checkpoints and the key. Rows younger than
-the last checkpoint (at most 128 and those of one call) can be cut off by someone who can write both
-tables of the database. Nothing more."""
+The claim: tampering is evident with the checkpoints and the key. Rows younger than the last
+checkpoint (at most 128 and those of one call) can be cut off by a process that can write both
+tables of the database. Nothing more.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ _LARGEST_CALL = 1_000  # rows that one transaction appends: a patch has at most 
 
 
 class Checkpoint(Struct, frozen=True):
-    """`head`: the chain had this row as its last. `base`: everything up to this row was archived
+    """`head`: this row was the last of the chain. `base`: everything up to this row was archived
     and removed."""
 
     kind: Literal["head", "base"]
@@ -49,8 +50,7 @@ class Checkpoint(Struct, frozen=True):
 
 
 class Verification(Struct, frozen=True):
-    """What `verify` found. `bad` is the number of the first row that does not hold, 0 when all
-    do."""
+    """Result of `verify`. `bad` is the number of the first invalid row, 0 if all are valid."""
 
     ok: bool
     rows: int
@@ -66,7 +66,7 @@ class _BrokenError(Exception):
 
 
 class Ledger:
-    """A project's checkpoints: where they are and the key that signs them."""
+    """A project's checkpoints: their file and the key that signs them."""
 
     def __init__(self, store: Store, directory: str, key: bytes, *, shared: bool = False) -> None:
         """`shared`: other machines append too and sign in files of their own, so a checkpoint may
@@ -117,7 +117,7 @@ class Ledger:
         return hmac.new(self.key, b"sutler checkpoint\n" + plain.encode(), "sha256").hexdigest()
 
     def checkpoints(self) -> list[Checkpoint]:
-        """All checkpoints, each with a valid signature; one that does not hold is tampering."""
+        """Return all checkpoints, each with a valid signature; an invalid one is tampering."""
         try:
             with open(self._path, "rb") as file:
                 # what follows the last line end was torn by a power cut
@@ -140,8 +140,8 @@ class Ledger:
         return checkpoints
 
     def check(self) -> None:
-        """Hold the newest checkpoint against the store: cheap enough for every start, and it shows
-        a store that was cut, rewritten, or replaced by an older copy."""
+        """Compare the newest checkpoint with the store. It is cheap enough for every start, and
+        detects a store that was cut, rewritten, or replaced by an older copy."""
         newest = self._newest()
         if newest is None:
             return
@@ -160,8 +160,8 @@ class Ledger:
             )
 
     def _newest(self) -> Checkpoint | None:
-        """The last checkpoint of this project among the file's last lines, if its signature
-        holds."""
+        """Return the last checkpoint of this project among the file's last lines, if its signature
+        is valid."""
         try:
             fd = fs.open(self._path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         except FileNotFoundError:  # no head was signed yet
@@ -192,8 +192,8 @@ class Ledger:
             self.sign("head", seq, hash, at)
 
     def verify(self) -> Verification:
-        """Walk the whole chain and hold every checkpoint against it. Never raises for what it
-        finds."""
+        """Walk the whole chain and compare every checkpoint with it. A fault is a result, never an
+        exception."""
         last, rows, signed = (0, GENESIS), 0, 0
         seen: dict[int, str] = {}
         try:
@@ -250,8 +250,8 @@ class Ledger:
             self._due(max((checkpoint.seq for checkpoint in checkpoints), default=0), last[0])
 
     def _due(self, newest: int, last: int) -> None:
-        """The call that appended a row that was due a checkpoint signed the row before its own
-        first one."""
+        """Raise unless the missing checkpoints were due in one call: a call that appends a row that
+        is due signs the head before its own first row."""
         due = last - last % EVERY
         if due <= newest:
             return
@@ -272,8 +272,8 @@ class Ledger:
         self._signed = None
 
     def rotate(self, keep: int, at: str) -> str:
-        """Archive and remove all but the newest `keep` rows; the chain goes on from a signed base.
-        Returns the file."""
+        """Archive and remove all but the newest `keep` rows; the chain continues from a signed
+        base. Return the file."""
         if keep < 0:
             raise UsageError("a negative number of rows to keep")
         checked = self.verify()
@@ -297,7 +297,7 @@ class Ledger:
 
 
 def _drop_torn(fd: int) -> None:
-    """A power cut or a full disk left the beginning of a line, which no reader relies on."""
+    """Remove the torn last line of a power cut or a full disk, which no reader relies on."""
     size = fs.fstat(fd).st_size
     tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
     if tail and not tail.endswith(b"\n"):
@@ -316,7 +316,7 @@ def _write_private(path: str, text: str) -> None:
 
 
 def chain(rows: Iterable[AuditRow], starts: dict[int, str]) -> Iterator[tuple[int, str]]:
-    """Check each row against itself and the one before; yields (seq, hash) of those that hold."""
+    """Check each row against itself and the one before; yield (seq, hash) of the valid ones."""
     expected: tuple[int, str] | None = None
     for row in rows:
         try:
@@ -343,13 +343,14 @@ def chain(rows: Iterable[AuditRow], starts: dict[int, str]) -> Iterator[tuple[in
 
 
 def export(rows: Iterable[AuditRow]) -> Iterator[str]:
-    """One JSON line for each row: its hash and its body, enough to verify the chain elsewhere."""
+    """Yield one JSON line for each row: its hash and its body, enough to verify the chain
+    elsewhere."""
     for row in rows:
         yield f'{{"hash":"{row.hash}","entry":{row.body}}}\n'
 
 
 def verify_export(lines: Iterable[str]) -> tuple[int, str]:
-    """Verify an exported or archived file on its own: (rows, what is wrong or empty)."""
+    """Verify an exported or archived file on its own; return (rows, fault or "")."""
     count = 0
     try:
         rows = list(map(_exported, lines))

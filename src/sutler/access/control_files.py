@@ -1,9 +1,9 @@
-"""Control files: what a common tool runs or trusts without being asked. The one table, with
-reasons.
+"""Table of control files, which a common tool runs or trusts without asking, with reasons.
 
-An agent that writes one of these gains power over a person's machine, over the build, or over the
-agent itself. Such a write asks for approval, whatever `writable` says. A row names files or folders
-at any depth, in any spelling; a folder covers everything below it."""
+An agent that writes one of these gains power over a person's machine, over the build, or over
+itself. Such a write needs an approval, whatever `writable` says. A row names files or folders at
+any depth, in any spelling; a folder covers everything below it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sutler.scan.ignore import DENIALS, SELECTION
 
 
 class ControlFiles(NamedTuple):
-    """Name globs that share a reason. `files`: they do not name folders, such as `build/`."""
+    """Name globs with a common reason. `files`: they do not name folders, such as `build/`."""
 
     reason: str
     globs: tuple[str, ...]

@@ -1,7 +1,8 @@
-"""The read side of the door: every tool an agent may call, each one a Call through the gate.
+"""The reading tools for agents, each one a Call through the gate.
 
-An answer is clean, bounded by the caller's profile, names its version and is marked as
-untrusted data. A tool never looks at what a file says to decide what may happen."""
+An answer is clean, bounded by the caller's profile, names its version and is marked as untrusted
+data. The contents of a file never influence a decision of a tool.
+"""
 
 from __future__ import annotations
 
@@ -115,8 +116,8 @@ class Door:
     # listing
 
     def list_files(self, globs: tuple[str, ...] = (), *, cursor: str = "") -> Listing:
-        """Files that may be read, sorted; with globs, those that match one. As many as the profile
-        allows at once; a cursor is the path that the last answer ended with."""
+        """List files that may be read, sorted; with globs, those that match one. The profile limits
+        their number; a cursor is the path that the last answer ended with."""
         args = (
             *(("glob", glob) for glob in globs[:CALL_GLOBS]),
             *((("cursor", cursor),) if cursor else ()),
@@ -144,8 +145,8 @@ class Door:
         return scan(self.root, self.setup.scan)
 
     def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
-        """Those that policy allows and whose names hold no secret; all names are looked at in one
-        go."""
+        """Return those that policy allows and whose names hold no secret; all names are redacted in
+        one run."""
         allowed = self.admission.readable(entries)
         names = [quote(entry.path) for entry in allowed]
         clean = self.gate.clean("\n".join(names), "").text.split("\n")
@@ -154,8 +155,8 @@ class Door:
     # reading
 
     def read_file(self, path: str, *, cursor: str = "", since: str = "") -> Reading:
-        """A file from its beginning, or from where a cursor left off, as much as the profile allows
-        at once."""
+        """Read a file from its beginning, or from a cursor, as much as the profile allows at
+        once."""
         bounds = Bounds(self._profile.free_lines, self._profile.max_chars)
         words = ("cursor", cursor), ("since", since)
         args = tuple(word for word in words if word[1])
@@ -173,7 +174,7 @@ class Door:
         return self._enter("read_file", path, args, perform)
 
     def read_lines(self, path: str, start: int, end: int, *, since: str = "") -> Reading:
-        """Lines `start` to `end`, 1-based and inclusive."""
+        """Read lines `start` to `end`, 1-based and inclusive."""
         bounds = Bounds(self._profile.max_lines, self._profile.max_chars)
         args = (("start", str(start)), ("end", str(end)), *((("since", since),) if since else ()))
 
@@ -191,8 +192,8 @@ class Door:
     def _answer(
         self, path: RelPath, page: Page, since: str, end: int | None = None
     ) -> tuple[Reading, Outcome]:
-        """A page as an answer; or the word that nothing changed, to a session that received these
-        very lines."""
+        """Return a page as an answer, or "unchanged" for a session that received the same lines
+        before."""
         span = Span(page.first, page.last)
         if (
             since
@@ -217,8 +218,8 @@ class Door:
         return received((unseal(row) for row in rows), digest, span)
 
     def _remembered(self, path: RelPath, page: Page, outcome: Outcome) -> Outcome:
-        """Keep what may be handed out, so that a later diff can say what changed since. Clean text
-        only: what was redacted is not kept either."""
+        """Store the clean text, so that a later diff can show what changed since. Redacted parts
+        are not stored either."""
         if not page.whole:
             return outcome
         fact = (
@@ -239,7 +240,7 @@ class Door:
         return msgspec.structs.replace(outcome, seen=seen, facts=(fact,))
 
     def remember(self, path: RelPath, page: Page) -> None:
-        """The same at once, for an answer that must already know."""
+        """Store the clean text at once, for an answer that depends on it."""
         outcome = self._remembered(path, page, Outcome())
         for fact in outcome.facts:
             self.gate.store.put_fact(*fact)
@@ -250,7 +251,8 @@ class Door:
         return f"{self.setup.ruleset} {quote(path)}"
 
     def get_excerpt(self, path: str, max_lines: int = 80) -> Reading:
-        """A file's beginning and end in at most `max_lines` lines, and what was left out."""
+        """Return a file's beginning and end in at most `max_lines` lines, with a note of the
+        omission."""
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             if max_lines < 1:
@@ -285,7 +287,8 @@ class Door:
         globs: tuple[str, ...] = (),
         ignore_case: bool = False,
     ) -> Found:
-        """Lines that match a query, in path order, each with the context the profile allows."""
+        """Return lines that match a query, in path order, each with as much context as the profile
+        allows."""
         asked = (("query", query) for query in queries[:MAX_QUERIES])
         args = (*asked, ("kind", kind), *(("glob", glob) for glob in globs[:CALL_GLOBS]))
 
@@ -308,7 +311,7 @@ class Door:
         return self._enter("search", "", args, perform)
 
     def outline(self, path: str) -> tuple[structure.Symbol, ...]:
-        """The definitions and headings of a file with their lines."""
+        """Return the definitions and headings of a file with their lines."""
 
         def perform(where: RelPath) -> tuple[tuple[structure.Symbol, ...], Outcome]:
             page = self.pages.whole(where)
@@ -319,7 +322,7 @@ class Door:
         return self._enter("outline", path, (), perform)
 
     def summarize_file(self, path: str, max_tokens: int) -> str:
-        """What a file is and what it holds, inside `max_tokens`. Cached by content, rules and
+        """Describe a file and its contents inside `max_tokens`. Cached by content, rules and
         policy."""
 
         def perform(where: RelPath) -> tuple[str, Outcome]:
@@ -350,7 +353,7 @@ class Door:
     # versions
 
     def get_file_history(self, path: str, limit: int = 100) -> tuple[Version, ...]:
-        """Known versions, newest first; an edit that was made elsewhere becomes known now."""
+        """Return known versions, newest first; an edit from elsewhere is recorded now."""
 
         def perform(where: RelPath) -> tuple[tuple[Version, ...], Outcome]:
             with suppress(SutlerError):  # gone, or not text
@@ -360,8 +363,8 @@ class Door:
         return self._enter("get_file_history", path, (("limit", str(limit)),), perform)
 
     def text_of(self, path: RelPath, digest: str) -> str | None:
-        """A stored content as clean text: as it was handed out, or from the bytes that a write
-        kept."""
+        """Return a stored content as clean text: as an earlier answer had it, or from the bytes
+        that a write stored."""
         text = self.gate.store.fact(digest, "clean", self._clean_key(path))
         if text is not None:
             # A file may have given away since then what was shown as it is.
@@ -371,7 +374,7 @@ class Door:
         return self.gate.clean_text(path, decoded.text, digest).text if decoded else None
 
     def session(self) -> SessionView:
-        """What this session has seen and done, and which of its buffers are out of date."""
+        """Return the session's reads and writes, and its buffers that are out of date."""
 
         def perform(_: RelPath) -> tuple[SessionView, Outcome]:
             rows = self.gate.store.audit_of(self.gate.caller.session, None, 5_000)
@@ -384,7 +387,7 @@ class Door:
 
 
 class _Look(NamedTuple):
-    """A scan, the files in it that a call asks for, and those among them that may be read."""
+    """A scan, the files in it that match a call, and those among them that may be read."""
 
     snapshot: Snapshot
     wanted: list[FileEntry]

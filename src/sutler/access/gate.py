@@ -1,13 +1,14 @@
 """decide -> ask -> perform -> record: the only way a Call becomes an effect.
 
-A write leaves a durable intent row before it happens and an outcome row after. A read's effect is
-that content leaves, so its one row is durable before the answer is handed out. Refusals leave a row
-too. If the ledger cannot be written, nothing happens and nothing is handed out.
+A write leaves a durable intent row before it happens and an outcome row after. The effect of a read
+is that content leaves, so its one row is durable before the answer. Refusals leave a row too. If
+the ledger cannot be written, nothing happens and nothing leaves.
 
-A gate that is not strict, as a server may want it, commits the rows of reads, refusals and outcomes
-before the answer, so that they outlive the process, but does not wait for the disk: a power cut may
-take the last reads from the ledger. The intent of a write is on the disk before the first change,
-and the files before the answer; an outcome that a power cut takes is found again by recovery."""
+A gate that is not strict, for servers, commits the rows of reads, refusals and outcomes before the
+answer, so that they outlive the process, but does not wait for the disk: a power cut may remove the
+last reads from the ledger. The intent of a write is on the disk before the first change, and the
+files before the answer; recovery restores an outcome that a power cut removes.
+"""
 
 from __future__ import annotations
 
@@ -49,29 +50,29 @@ from sutler.store.records import (
 
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
-"""Redaction as the door sees it: text and the path it came from, to text that may leave."""
+"""Redaction as the door uses it: (text, its path) -> text that may leave."""
 APPROVAL_SECONDS = 15 * 60  # a question left unanswered must not be a yes tomorrow
 _MAX_ARG = 300  # the ledger says what was called; contents are kept by their digest
 _DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
 _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
-"""Arguments that reach the ledger as a size and a digest, made by us: nothing in them to clean."""
+"""Arguments that the ledger holds as a size and a digest, which need no redaction."""
 _SHORT, _TEXTS, _TEXT_SIZE = 1_000, 1_000, 8_000_000  # short text; kept texts, their characters
 
 
 class Origin(Struct, frozen=True):
-    """The client program as it names itself, and its trace. Both are recorded and decide nothing:
-    identity is the transport's."""
+    """The client program by its own name, and its trace. Both are recorded and decide nothing:
+    identity comes from the transport."""
 
     client: str = ""
     trace: str = ""
 
 
 origin: ContextVar[Origin] = ContextVar("origin", default=Origin())  # noqa: B039  # frozen
-"""Where the call of this thread comes from."""
+"""Origin of the call in this thread."""
 
 
 class Judged(NamedTuple):
-    """The decision on a call, the approval that it needed (empty if none), and when it began."""
+    """The decision on a call, its approval (empty if none was needed), and its start time."""
 
     decision: Decision
     approval: str
@@ -91,7 +92,7 @@ class Gate:
         strict: bool = True,
         epoch: Callable[[], object] = lambda: None,
     ) -> None:
-        """`epoch` changes identity when `clean` hides more or less than before."""
+        """`epoch` returns another object when `clean` hides more or less than before."""
         self.store = ledger.store
         if self.store.person and not caller.person:  # equal users of two machines are two people
             caller = msgspec.structs.replace(caller, id=f"{caller.id}@{self.store.person}")
@@ -115,8 +116,8 @@ class Gate:
         self._policy = self.rules.digest
 
     def refresh(self) -> None:
-        """Take over the policy that holds now: each call is decided by the settings of its time.
-        Approvals are bound to the digest, so that those given under another policy are void."""
+        """Load the present policy: each call is decided by the settings of its time. Approvals are
+        bound to its digest, so those under another policy are void."""
         if (epoch := self._epoch()) is not self._cleaned_in:
             with self._lock:
                 self._texts.clear()
@@ -133,7 +134,7 @@ class Gate:
     def enter(
         self, call: Call, perform: Callable[[], tuple[T, Outcome]], *, refreshed: bool = False
     ) -> T:
-        """Let a call through, or refuse it and say which rule did."""
+        """Admit a call and perform it, or refuse it with the rule."""
         started = time.perf_counter()
         if not refreshed:
             self.refresh()
@@ -169,7 +170,8 @@ class Gate:
         return decisions
 
     def _decide(self, call: Call, spent: Spent) -> Decision:
-        """The policy's decision; a person's grant lifts the rule that writes ask by default."""
+        """Return the policy's decision; a person's grant lifts the rule that writes ask by
+        default."""
         decision = decide(call, self.rules, self.caller, spent)
         if (decision.verdict, decision.rule) != ("ask", grants.DEFAULT_RULE):
             return decision
@@ -183,7 +185,7 @@ class Gate:
         whole: Call,
         blobs: Iterable[tuple[str, bytes]],
     ) -> list[AuditEntry]:
-        """Record, durably, what is about to happen and the contents that recovery would need."""
+        """Record the intent of a write durably, with the contents that recovery would need."""
         pairs = zip(calls, judged, strict=True)
         intents = [self._entry(call, "intent", why, _intended(call)) for call, why in pairs]
         try:
@@ -199,7 +201,7 @@ class Gate:
         started: float,
         versions: Iterable[Version],
     ) -> None:
-        """Record the outcome of each intent; what a power cut takes of it, recovery finds again."""
+        """Record the outcome of each intent; recovery restores those that a power cut removes."""
         at, micros = stamp(self.clock()), _micros(started)
         rows = [
             _ended(intent, "done", at, end, micros)
@@ -208,7 +210,7 @@ class Gate:
         self.store.record(rows, versions=versions, wait=self._strict)
 
     def failure(self, intents: Sequence[AuditEntry], fault: Exception, started: float) -> None:
-        """Record that nothing came of these intents."""
+        """Record that these intents had no effect."""
         detail = self._plain(fault)
         lost = [Outcome(ok=False, detail=detail, before=intent.before) for intent in intents]
         self.conclude(intents, lost, started, ())
@@ -219,20 +221,20 @@ class Gate:
         return self.store.spent(self.caller.id, self.caller.session)
 
     def _plain(self, fault: Exception) -> str:
-        """A failure in words fit for the log: our own errors speak, others only give their kind."""
+        """Describe a failure for the log: by its text for our own errors, else by its type."""
         what = fault.what if isinstance(fault, SutlerError) else type(fault).__name__
         return _one_line(self.clean(what, "").text)
 
     def cleaned(self, fault: SutlerError) -> SutlerError:
-        """An error as it may leave: it can quote what the caller sent, and that can be a secret.
-        What a conflict carries beside its words was made of clean text."""
+        """Return an error with secrets removed: it can quote what the caller sent. Other fields of
+        a conflict consist of clean text."""
         return fault.with_text(self.clean(fault.what, "").text)
 
     # consent
 
     def consent(self, call: Call, decision: Decision) -> str:
-        """The id of an approval for exactly this call, spent on it; or a refusal that names the
-        pending one."""
+        """Return the id of an approval for exactly this call, used up by it; or a refusal that
+        names the pending one."""
         by = f"front:{self.caller.id}"
         wanted = self._approval(call, decision)
         approval, state = grants.obtain(self.store, wanted, call.id, self._ask, by, self.clock)
@@ -277,11 +279,11 @@ class Gate:
         return _one_line(self.clean_name(value, path)) if value else ""
 
     def clean_name(self, text: str, path: str = "") -> str:
-        """A name or an argument as it may be shown or kept."""
+        """Redact a name or an argument for display and storage."""
         return self._clean_short(text, path) if len(text) <= _SHORT else self.clean(text, path).text
 
     def clean_text(self, path: str, text: str, digest: str) -> CleanText:
-        """The text of a file as it may leave; `digest` is that of the file's bytes."""
+        """Redact the text of a file; `digest` is that of the file's bytes."""
         key = (path, digest)
         with self._lock:  # a search runs beside other calls
             if key in self._texts:
@@ -333,7 +335,7 @@ class Gate:
         return _ended(entry, phase, at, outcome, _micros(judged.started))
 
     def refused(self, call: Call, rule: str, what: str) -> None:
-        """Record a call that was turned away before policy could see it: a path that is not one."""
+        """Record a call that was refused before policy: its path is invalid."""
         outcome = Outcome(ok=False, detail=_one_line(self.clean(what, "").text))
         judged = Judged(Decision("deny", rule), "", time.perf_counter())
         self._record(call, "refused", judged, outcome)
@@ -372,7 +374,8 @@ def _micros(started: float) -> int:
 
 
 def _ended(entry: AuditEntry, phase: Phase, at: str, end: Outcome, micros: int) -> AuditEntry:
-    """The entry of a call with its outcome; the row after an intent is made from the intent."""
+    """Return the entry of a call with its outcome; the row after an intent is derived from the
+    intent."""
     return msgspec.structs.replace(
         entry,
         phase=phase,
@@ -390,6 +393,7 @@ def _ended(entry: AuditEntry, phase: Phase, at: str, end: Outcome, micros: int) 
 
 
 def _one_line(text: str) -> str:
-    """Short, printable, and free of what a database or a terminal cannot take."""
+    """Make a text short, printable, and free of characters that a database or a terminal
+    rejects."""
     cut = text if len(text) <= _MAX_ARG else f"{text[:_MAX_ARG]} … ({len(text)} characters)"
     return quote(cut) if cut else ""

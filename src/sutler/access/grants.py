@@ -1,10 +1,11 @@
 """Consent of a person: to one call (an approval), or for a session and a folder (a grant).
 
-An approval is bound to one effect, expires, and is used once. A grant is kept in the ledger: a row
-gives it, a later row takes it back.
-A grant is for one caller, session, policy and folder, and for writes that ask by default alone:
-control files, ignored files and the user's own `ask` rules still ask. It ends after some hours,
-when it is revoked, when the policy changes, or when the ledger is rotated."""
+An approval is bound to one effect, expires, and is used once. A grant is recorded in the ledger: a
+row gives it, a later row revokes it. A grant is for one caller, session, policy and folder, and
+only for writes that ask by default: control files, ignored files and the user's own `ask` rules
+still ask. It ends after some hours, when it is revoked, when the policy changes, or when the ledger
+is rotated.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ DEFAULT_RULE = "default: ask writes"
 """The rule that a grant lifts."""
 SECONDS = 8 * 3_600  # one working day: a yes for a session must end without being revoked
 Consent = bool | Literal["session"]
-"""Yes or no to one call; `session` is a yes that holds for its folder and session too."""
+"""Yes or no to one call; `session` is a yes that also holds for its folder and session."""
 Ask = Callable[[Approval], Consent | None]
-"""How a front asks a person; None when no answer can be had now."""
+"""Callback of a front that asks a person; None if no answer is possible now."""
 State = Literal["used", "pending", "declined"]
 DECLINED = "the person was asked and declined"
 DO_NOT_RETRY = (
@@ -39,8 +40,8 @@ _PAGE = 5_000  # a ledger of millions of rows is read in constant memory
 def obtain(
     store: Store, wanted: Approval, call: str, ask: Ask | None, by: str, clock: Callable[[], float]
 ) -> tuple[Approval, State]:
-    """An approval for exactly what is `wanted`, used for `call`; or the one that waits for a
-    person, or that a person declined. With `ask` the person is asked now."""
+    """Return an approval for exactly the `wanted` effect, used for `call`; or the pending or
+    declined one. With `ask` the person is asked now."""
     now = stamp(clock())
     for approval in store.approvals("approved"):
         if _covers(approval, wanted, now) and store.use(approval.id, call):
@@ -64,8 +65,8 @@ def obtain(
 
 
 def answered(store: Store, id: str, consent: Consent, by: str) -> bool | None:
-    """Record a person's answer; return whether it is the one that counts. None for a yes of a team
-    member without the right to approve: the approval goes on waiting."""
+    """Record a person's answer; return whether it is the final one. None for a yes of a team member
+    without the right to approve: the approval stays pending."""
     try:
         return store.settle(id, "approved" if consent else "denied", by)
     except DeniedError:
@@ -77,13 +78,14 @@ def _covers(approval: Approval, wanted: Approval, now: str) -> bool:
 
 
 def _binding(approval: Approval) -> tuple[str, ...]:
-    """What an approval is for; two that differ in any of these are about different effects."""
+    """Return the fields that an approval binds; approvals that differ in one are for different
+    effects."""
     effect = approval.tool, approval.path, approval.base, approval.result, approval.args
     return (*effect, approval.policy, approval.caller, approval.session)
 
 
 class Grant(Struct, frozen=True):
-    """A permission to write below a folder without being asked again."""
+    """A permission to write below a folder without an approval."""
 
     folder: str
     session: str
@@ -94,18 +96,18 @@ class Grant(Struct, frozen=True):
 
 
 def grantable(approval: Approval) -> bool:
-    """Whether consent to this call may be extended to its folder."""
+    """Return whether consent to this call may be extended to its folder."""
     return approval.rule == DEFAULT_RULE and '["files",' not in approval.args
 
 
 def folder_of(path: str) -> str:
-    """The glob of everything in a file's folder and below."""
+    """Return the glob of everything in a file's folder and below."""
     folder = path.rpartition("/")[0]
     return f"{folder}/**" if folder else "**"
 
 
 def lifted(store: Store, caller: Caller, policy: str, call: Call, now: float) -> Decision | None:
-    """The decision by which a grant allows a write that asks by default, or nothing."""
+    """Return the decision by which a grant allows a write that asks by default, or None."""
     globs = ["**"]
     for at, letter in enumerate(call.path):
         if letter == "/":
@@ -120,7 +122,7 @@ def lifted(store: Store, caller: Caller, policy: str, call: Call, now: float) ->
 
 
 def give(store: Store, approval: Approval, by: str, now: float) -> str:
-    """Record a grant for the folder of what was approved; returns its glob."""
+    """Record a grant for the folder of an approved call; return its glob."""
     folder = folder_of(approval.path)
     grant = Grant(folder, approval.session, approval.caller, approval.policy, stamp(now), by)
     store.record((_entry(grant, _GRANTED),), None)
@@ -133,7 +135,7 @@ def revoke(store: Store, grant: Grant, by: str, now: float) -> None:
 
 
 def active(store: Store, now: float) -> tuple[Grant, ...]:
-    """All grants that hold, oldest first."""
+    """Return all valid grants, oldest first."""
     grants: dict[tuple[str, str], Grant] = {}
     for entry in _all(store):
         key = entry.session, entry.path

@@ -1,4 +1,5 @@
-"""Parts of a file too large to hold: its digest, where a line begins, and a window of its bytes."""
+"""Parts of a file too large for memory: its digest, the start of a line, and a window of its
+bytes."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _CHUNK = 1 << 20
 
 
 def digest_of(fd: int, state: os.stat_result) -> str:
-    """The content's digest, or for very large files one of the file's state: it changes whenever
-    the state does."""
+    """Return the content's digest; for a very large file one of its stat data, which changes with
+    them."""
     if state.st_size > HASHED:
         marks = (
             f"{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
@@ -30,7 +31,8 @@ def digest_of(fd: int, state: os.stat_result) -> str:
 
 
 def offset_of(fd: int, size: int, line: int) -> int | None:
-    """Where a line begins; None when the file ends before it, -1 if that place was not read."""
+    """Return the offset of a line; None if the file ends before it, -1 if that place was not
+    read."""
     wanted, looked = line - 1, 0
     if not wanted:
         return 0
@@ -54,8 +56,8 @@ def offset_of(fd: int, size: int, line: int) -> int | None:
 
 
 def _next_data(fd: int, at: int) -> int:
-    """Where the next byte that is really stored lies: a hole holds no line ends, and may be a
-    terabyte long."""
+    """Return the offset of the next stored byte: a hole has no line ends, and may be a terabyte
+    long."""
     try:
         return os.lseek(fd, at, os.SEEK_DATA)
     except OSError as error:
@@ -73,9 +75,9 @@ def read_at(fd: int, start: int, length: int, size: int) -> bytes:
 
 
 def sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list[str], bool]:
-    """The clean lines from byte `start` of a window that may be shown, and whether the only one is
-    a mere beginning. Unless the file ends here too, the last margin only served to recognise what
-    begins before it."""
+    """Return the clean lines from byte `start` of a window that may be shown, and whether the only
+    one is incomplete. Unless the file ends here, the last margin only serves to detect secrets that
+    begin before it."""
     skip = window.count(b"\n", 0, start)
     lines = lines_of(text)
     if ends:
@@ -87,7 +89,7 @@ def sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list[
 
 
 def _stream(fd: int, size: int) -> Iterator[bytes]:
-    """The file's bytes up to the size it had when it was opened, however it grows."""
+    """Yield the file's bytes up to its size when it was opened, even if it grows."""
     at = 0
     while at < size and (chunk := os.pread(fd, min(_CHUNK, size - at), at)):
         yield chunk

@@ -1,10 +1,11 @@
-"""The other names of a file with hard links, from one table of the tree that is kept while it
-holds.
+"""The other names of a file with hard links, from a table of the tree that is cached while it is
+valid.
 
-A walk of the whole tree finds them, which is too much for each read of such a file. The kernel says
-whether the table still holds for one file: its link count and its time of change move with every
-link and unlink, and each of its names must still lead to it. A name outside the root cannot be
-looked at; then the table holds for a moment only."""
+A walk of the whole tree builds it, which is too much for each read of such a file. The kernel shows
+whether the table is still valid for one file: its link count and its time of change move with every
+link and unlink, and each of its names must still lead to it. Names outside the root are unknown;
+then the table is valid for a moment only.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from sutler.scan.walk import names_by_inode
 from sutler.system import fs
 
 MOMENT = 1.0
-"""Seconds for which a table holds for a file of which not all names are known."""
+"""Seconds for which a table is valid for a file of which some names are unknown."""
 _TICK = 20_000_000  # nanoseconds; above the tick of clocks that stamp files
 _PATH = fs.O_PATH | fs.O_NOFOLLOW | fs.O_CLOEXEC
 
@@ -33,7 +34,7 @@ class LinkNames:
         self._at_ns = 0
 
     def of(self, state: os.stat_result) -> tuple[str, ...] | None:
-        """Every name of this file below the root; None if that cannot be known."""
+        """Return every name of this file below the root; None if they are unknown."""
         if not self._holds(state):
             self._at, self._at_ns = time.monotonic(), time.time_ns()
             self._table = names_by_inode(self._root)
@@ -48,7 +49,8 @@ class LinkNames:
         return (complete or young) and all(self._leads(name, state) for name in names)
 
     def _leads(self, name: str, state: os.stat_result) -> bool:
-        """Whether a name is that of this file: a folder on the way may have been renamed."""
+        """Return whether a name still leads to that file: a folder on the way may have been
+        renamed."""
         try:
             fd = self._root.open(RelPath(name), _PATH)
         except (OSError, ValueError):

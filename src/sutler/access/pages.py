@@ -1,9 +1,10 @@
 """Lines of a file, clean and bounded, whatever the file's size.
 
 A file up to `WHOLE` bytes is read, redacted and only then sliced, so that no range can cut a secret
-in half. A larger one is never held: its lines are found by counting newlines in a stream, and the
-wanted region is redacted with a margin on both sides that is longer than any key block. Lines end
-at `\\n` alone and keep what stands before it."""
+in half. A larger one is never read whole: its lines are located by counting newlines in a stream,
+and the requested region is redacted with a margin on both sides that is longer than any key block.
+Lines end at `\\n` alone and keep the characters before it.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ Linked = Callable[[RelPath, os.stat_result], bool]
 
 
 class Page(Struct, frozen=True):
-    """Some lines of one version of a file. `total` is None if the end was not reached; `whole`
-    is the complete clean text, for small files only; `notes` say what a reader should know."""
+    """Some lines of one version of a file. `total` is None if the end was not reached; `whole` is
+    the complete clean text, for small files only; `notes` are for the reader."""
 
     text: str
     first: int
@@ -58,15 +59,15 @@ class Page(Struct, frozen=True):
 
 
 class Bounds(Struct, frozen=True):
-    """At most this many lines and characters."""
+    """Limits of a page in lines and characters."""
 
     lines: int
     chars: int
 
 
 def place_of(cursor: str) -> tuple[int, str]:
-    """A cursor as the line to go on from and the version it was given for; no cursor is the
-    beginning of any."""
+    """Parse a cursor: the line to continue from and its version; without a cursor, the beginning of
+    any."""
     if not cursor:
         return 1, ""
     match = _CURSOR.fullmatch(cursor)
@@ -78,7 +79,7 @@ def place_of(cursor: str) -> tuple[int, str]:
 
 
 class _Wanted(Struct, frozen=True):
-    """Which lines of which file: to the end when `last` is None."""
+    """The requested lines of a file: to the end if `last` is None."""
 
     path: RelPath
     first: int
@@ -88,12 +89,12 @@ class _Wanted(Struct, frozen=True):
 
 @lru_cache(maxsize=8)  # an agent reads on in a few files; each text may have a megabyte
 def _cached_lines(text: str) -> tuple[str, ...]:
-    """The lines of a text that is read piece by piece; the last few texts are cached."""
+    """Return the lines of a text that is read in pieces; the last few texts are cached."""
     return tuple(lines_of(text))
 
 
 class Pages:
-    """Reads pages below one root, for what the gate lets through."""
+    """Reads pages below one root, for calls that the gate admits."""
 
     def __init__(self, root: Root, gate: Gate, linked: Linked) -> None:
         """`linked`: whether a file in this state has another name that is denied."""
@@ -103,7 +104,7 @@ class Pages:
         self._owner = fs.fstat(root.fd).st_uid
 
     def read(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
-        """Lines `first` to `last` (to the end when None) inside the bounds."""
+        """Return lines `first` to `last` (to the end if None) inside the bounds."""
         wanted = _Wanted(path, first, last, bounds)
         fd = self._open(path)
         try:
@@ -122,7 +123,7 @@ class Pages:
             fs.close(fd)
 
     def blob(self, path: RelPath, patience: Patience) -> Blob | Problem:
-        """The bytes of a small file that is at rest."""
+        """Return the bytes of a small file at rest."""
         try:
             fd = self._root.open(path)
         except OSError as error:
@@ -167,7 +168,7 @@ class Pages:
         return ()
 
     def whole(self, path: RelPath) -> Page:
-        """A small file's complete clean text; larger ones are refused."""
+        """Return a small file's complete clean text; larger ones are refused."""
         page = self.read(path, 1, None, Bounds(WHOLE, WHOLE))
         if page.more:
             raise RefusedError(
@@ -178,7 +179,7 @@ class Pages:
         return page
 
     def digest(self, path: RelPath) -> str:
-        """The digest of a file as it is now; empty when it cannot be read."""
+        """Return the present digest of a file; empty if it cannot be read."""
         try:
             fd = self._open(path)
         except SutlerError:  # absent, or a path that leads outside: no version is equal to it
@@ -258,9 +259,9 @@ class Pages:
 
 
 def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tuple[str, ...]:
-    """A large file takes a while to read, and a log may have got more lines meanwhile, which
-    changes nothing of the answer. Any other change means that the lines may belong to another
-    version than the one named."""
+    """Return a note if a large file changed while it was read. Lines that a log gained do not
+    affect the answer. After any other change, the lines may belong to another version than the
+    named one."""
     if mark(before) == mark(after):
         return ()
     if after.st_size <= before.st_size:
@@ -269,7 +270,7 @@ def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tupl
 
 
 def _hidden(clean: CleanText) -> tuple[str, ...]:
-    """The note about text that was not meant to be seen."""
+    """Return the note about hidden text."""
     if not clean.hidden:
         return ()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in clean.hidden)
@@ -310,8 +311,8 @@ def _refuse_binary(head: bytes, path: RelPath) -> None:
 def _fill(
     lines: Sequence[str], first: int, last: int | None, bounds: Bounds
 ) -> tuple[str, int, bool]:
-    """As many of the wanted lines as the bounds hold: text, last line shown, whether a bound
-    stopped it."""
+    """Return as many of the wanted lines as the bounds hold: text, last line, and whether a bound
+    cut it."""
     wanted = lines[first - 1 : last]
     if len(wanted) <= bounds.lines and len(text := "".join(wanted)) <= bounds.chars:
         return text, first + len(wanted) - 1, False

@@ -1,14 +1,15 @@
-"""Call -> allow | ask | deny, naming the rule. Pure: it opens nothing and knows no clock.
+"""Call -> allow | ask | deny, with the rule. Pure: it opens no file and reads no clock.
 
     deny   credentials, git's own files, AI-ignore files, the caller's scope, spent budgets, deny
-    rules
+           rules
     ask    control files that give an agent power, ignored files, long reads for small models, ask
-    rules
+           rules
     allow  allow rules, and reading by default; writing asks by default
 
-Every rule that applies speaks, the strictest voice wins, and so the order of rules cannot matter. A
-denial matches in every spelling of a path, an allowance only as spelt. Whatever goes wrong in here
-is a denial."""
+All rules that apply are collected and the strictest verdict wins, so the order of rules cannot
+matter. A denial matches in every spelling of a path, an allowance only as spelt. Any exception in
+this module is a denial.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ _SEVERITY: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class PolicyRule(Struct, frozen=True):
-    """`effects` empty means every effect; `source` says whose rule it is."""
+    """A rule of the policy. Empty `effects` mean every effect; `source` is its origin."""
 
     verdict: records.Verdict
     glob: str
@@ -42,8 +43,7 @@ class PolicyRule(Struct, frozen=True):
 
 
 class Rules(Struct, frozen=True):
-    """A whole policy. The digest of this value is the policy version that approvals are bound
-    to."""
+    """A whole policy. Its digest is the policy version that approvals are bound to."""
 
     rules: tuple[PolicyRule, ...] = ()
     read: records.Verdict = "allow"
@@ -64,8 +64,8 @@ class Rules(Struct, frozen=True):
 
 
 def narrow(base: Rules, project: Rules) -> Rules:
-    """A project's own config joined to the user's: it can close, and its allowances are not even
-    kept."""
+    """Join a project's own rules to the user's: they can only deny more; their allowances are
+    dropped."""
     stricter = tuple(rule for rule in project.rules if rule.verdict != "allow")
     return Rules(
         rules=(*base.rules, *stricter),
@@ -97,7 +97,7 @@ def least(limits: records.Limits, other: records.Limits) -> records.Limits:
 def decide(
     call: records.Call, rules: Rules, caller: records.Caller, spent: records.Spent = NOTHING
 ) -> records.Decision:
-    """The verdict on a call. Any exception in here is a denial."""
+    """Return the verdict on a call. Any exception in here is a denial."""
     try:
         voices = list(_voices(call, rules, caller, spent))
         verdict, _, rule = max(voices, key=lambda voice: (_SEVERITY[voice[0]], -voice[1], voice[2]))
@@ -117,7 +117,7 @@ _NEXT = {
 }
 
 Voice = tuple[records.Verdict, int, str]
-"""A verdict, the layer it comes from (lower is named first among equals) and the rule in words."""
+"""A verdict, its layer (a lower one is named first among equals) and the text of the rule."""
 
 
 def _voices(
@@ -172,14 +172,14 @@ _CONTROL, _FILES = NameGlobs((*INTERNAL, *ANYWHERE)), NameGlobs(FILES)
 
 @lru_cache(maxsize=16_384)  # a listing asks of each path, and agents list often
 def _names(path: str) -> tuple[str, ...]:
-    """Every component of a path, as spelt and as other spellings would reach it."""
+    """Return every component of a path, as spelt and in other spellings that reach it."""
     return tuple(dict.fromkeys((*path.casefold().split("/"), *fold(path).split("/"))))
 
 
 @lru_cache(maxsize=16_384)
 def credential(path: str, allow: tuple[str, ...] = (), strict: bool = False) -> str:
-    """The pattern by which a path is a credential in any spelling, or nothing. Whether the path
-    exists makes no difference."""
+    """Return the pattern by which a path is a credential in any spelling, or "". The path need not
+    exist."""
     spellings = dict.fromkeys((path, path.casefold(), fold(path)))
     rules = (credential_rule(spelling, strict=strict) for spelling in spellings)
     rule = next((rule for rule in rules if rule is not None), None)
@@ -190,8 +190,8 @@ def credential(path: str, allow: tuple[str, ...] = (), strict: bool = False) -> 
 
 @lru_cache(maxsize=16_384)
 def control(path: str) -> str:
-    """The pattern by which a path is a control file or version control's own, or nothing; the
-    latter first."""
+    """Return the pattern by which a path is version control's own or a control file, in this order,
+    or ""."""
     globs = [glob for name in _names(path) if (glob := _CONTROL.find(name))]
     globs += [glob for name in (path.casefold(), fold(path)) if (glob := _FILES.find(_last(name)))]
     return min(globs, key=lambda glob: glob not in INTERNAL, default="")
@@ -202,12 +202,12 @@ def _last(path: str) -> str:
 
 
 def sensitivity(path: str, allow: tuple[str, ...] = ()) -> records.Sensitivity:
-    """What the name alone says of a path."""
+    """Return the sensitivity of a path by its name alone."""
     return "credentials" if credential(path, allow) else "control" if control(path) else ""
 
 
 def _exhausted(effect: records.Effect, spent: records.Spent, limits: records.Limits) -> str:
-    """Which budget has nothing left for one more call of this effect."""
+    """Return the budget that has nothing left for one more call of this effect."""
     names = ("writes",) if effect == "write" else ("reads", "bytes", "tokens")
     for name in names:
         limit = getattr(limits, name)

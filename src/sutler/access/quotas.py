@@ -16,7 +16,7 @@ class Quota(Struct, frozen=True):
     tokens: int | None = None
 
     def text(self) -> str:
-        """The form that the store holds: `calls=100 bytes=5000`."""
+        """Return the form that the store holds: `calls=100 bytes=5000`."""
         values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return " ".join(f"{name}={value}" for name, value in values if value is not None)
 

@@ -1,4 +1,4 @@
-"""The registry: what is known of every file without opening it again, and the documents a session
+"""The registry: facts of every file without opening it again, and the documents that a session
 begins with."""
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ENTRY_DOCUMENTS = (
     "package.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts",
     "composer.json", "Gemfile", "mix.exs", "CMakeLists.txt", "deno.json", "setup.py",
 )  # fmt: skip
-"""Where a newcomer looks first, in that order."""
+"""Documents that a newcomer reads first, in that order."""
 
 MAX_DOCUMENTS = 6  # an entry answer stays small enough to be asked for at every start
 EXCERPT_LINES = 40
 
 
 class Opening(Struct, frozen=True):
-    """What a session starts from: how much there is, and the beginning of what explains it."""
+    """Start of a session: the size of the project, and the beginnings of its entry documents."""
 
     files: int
     bytes: int
@@ -40,7 +40,7 @@ class Opening(Struct, frozen=True):
 
 
 def refresh(door: Door) -> tuple[tuple[RegistryRow, ...], int]:
-    """Bring the registry up to date with the tree: all rows, and how many had changed. Only changed
+    """Update the registry from the tree; return all rows, and the number of changes. Only changed
     files are read."""
     store = door.gate.store
     rows_before = {row.path: row for row in store.registry()}
@@ -59,7 +59,8 @@ def refresh(door: Door) -> tuple[tuple[RegistryRow, ...], int]:
 
 
 def _update(store: Store, fresh: list[RegistryRow], gone: list[RelPath]) -> None:
-    """In steps, so that a first look at a large tree does not hold up everyone else's ledger."""
+    """Store rows in batches, so that a first session on a large tree does not block other callers'
+    ledger rows for long."""
     for start in range(0, len(fresh), 2_000):
         store.update_registry(fresh[start : start + 2_000])
     store.update_registry((), gone)
@@ -82,8 +83,7 @@ def _row(reader: Reader, entry: FileEntry, allow: tuple[str, ...]) -> RegistryRo
 
 
 def opening(door: Door, tools: tuple[str, ...] = ()) -> Opening:
-    """Refresh the registry and excerpt the entry documents, each read through the gate like any
-    other."""
+    """Refresh the registry and excerpt the entry documents, each read through the gate."""
     rows, changed = refresh(door)
     present = {row.path for row in rows}
     documents: list[Reading] = []

@@ -1,8 +1,9 @@
 """Move, back up and restore a project's store, with its ledger verified before and signed after.
 
-A moved store keeps its rows and a mark that names where it went; opening it is refused, because a
-ledger that is continued in two places is no chain. The chain goes on in the target with a row about
-the move."""
+A moved store keeps its rows and a mark with its new place; opening it is refused, because a ledger
+that continues in two places is no chain. The chain continues in the target with a row about the
+move.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +112,7 @@ def _mark(store: Store, target: str) -> None:
 
 def _fill(store: Store, content: Iterable[copies.Page], entry: AuditEntry) -> int:
     """Replace the rows of a project, and append the entry in the same transaction: without it two
-    chains would be equal, and nothing would say which one goes on."""
+    chains would be equal, and the one that continues would be unknown."""
 
     def work(query: Query) -> int:
         copies.clear(query, store.project)
@@ -147,7 +148,7 @@ def backup(ledger: Ledger, write: Callable[[bytes], object]) -> int:
 
 
 def restore(ledger: Ledger, stream: IO[bytes], at: float) -> Relocation:
-    """Fill an empty store from a backup. Checkpoints of the lost store are put aside: they may name
+    """Fill an empty store from a backup. Checkpoints of the lost store are set aside: they may name
     rows that the backup does not have."""
     store = ledger.store
     if store.head()[0]:

@@ -1,8 +1,8 @@
-"""Search over clean text only, so that a query cannot be used to guess a secret character by
-character.
+"""Search over clean text only, so that queries cannot guess a secret character by character.
 
-A file is cleaned only if its raw text matches; what counts is whether its clean text matches.
-Regular expressions run on RE2, which is linear in the text whatever the pattern."""
+A file is cleaned only if its raw text matches; a hit must match in the clean text. Regular
+expressions run on RE2, which is linear in the text whatever the pattern.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_SEARCHED = 256 << 20  # a call has to end within seconds; the answer says wh
 
 class Hit(Struct, frozen=True, gc=False, omit_defaults=True):
     """A matching line with its context; `first` is the number of the first line shown, `line` of
-    the match. `queries` names those that match, if several were asked."""
+    the match. `queries` names those that match, if there are several."""
 
     path: str
     line: int
@@ -41,8 +41,8 @@ class Hit(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Found(Struct, frozen=True):
-    """What a search found and what it passed over. `stopped` names the bound that ended it, if one
-    did."""
+    """Results of a search and the files it skipped. `stopped` names the bound that ended it, if
+    any."""
 
     hits: tuple[Hit, ...]
     files: int
@@ -51,7 +51,7 @@ class Found(Struct, frozen=True):
 
 
 class Progress:
-    """How far a search came; filled while its hits are taken."""
+    """Progress of a search; updated while its hits are consumed."""
 
     def __init__(self, report: Callable[[int, int], None]) -> None:
         self.files = self.skipped = 0
@@ -59,7 +59,7 @@ class Progress:
         self._report = report
 
     def step(self, total: int) -> None:
-        """Report the next file; a search that was cancelled ends here."""
+        """Report the next file; raise if the search was cancelled."""
         self._report(self.files + self.skipped, total)
 
 
@@ -126,7 +126,7 @@ def _regex(query: str, ignore_case: bool) -> Matcher:
 
 
 Finders = Mapping[str, Matcher]
-"""Matchers by their query, in the order in which the queries were given."""
+"""Matchers by their query, in the order of the queries."""
 
 
 def finders(queries: Sequence[str], kind: Kind, *, ignore_case: bool = False) -> Finders:
@@ -136,7 +136,7 @@ def finders(queries: Sequence[str], kind: Kind, *, ignore_case: bool = False) ->
 
 
 def search_text(path: str, text: str, find: Finders, context: int) -> Iterator[Hit]:
-    """Hits in one clean text, at most one for each line."""
+    """Yield the hits in one clean text, at most one for each line."""
     matched: dict[int, list[str]] = {}
     for query, matches in find.items():
         for number in _lines_at(text, matches(text)):
@@ -150,7 +150,7 @@ def search_text(path: str, text: str, find: Finders, context: int) -> Iterator[H
 
 
 def _lines_at(text: str, offsets: Iterable[int]) -> Iterator[int]:
-    """Numbers from 0 of the lines that hold these ascending offsets, each number once."""
+    """Yield the numbers from 0 of the lines that hold these ascending offsets, each number once."""
     number, passed, last = 0, 0, -1
     for offset in offsets:
         number += text.count("\n", passed, offset)
@@ -165,7 +165,7 @@ def _short(line: str) -> str:
 
 
 def gather(hits: Iterable[Hit], room: int) -> tuple[list[Hit], bool]:
-    """At most `room` hits, and whether there were more."""
+    """Return at most `room` hits, and whether there were more."""
     nearest: list[Hit] = []
     for hit in hits:
         if len(nearest) == room:
@@ -175,13 +175,13 @@ def gather(hits: Iterable[Hit], room: int) -> tuple[list[Hit], bool]:
 
 
 def matching(snapshot: Snapshot, globs: tuple[str, ...]) -> list[FileEntry]:
-    """The files that match one of the globs; without globs all of them."""
+    """Return the files that match one of the globs; without globs all of them."""
     wanted = GlobSet(globs)
     return [entry for entry in snapshot.entries if not wanted or wanted.match(entry.path)]
 
 
 class Source(NamedTuple):
-    """Where a search reads: files below a root, in pages, and their clean text."""
+    """Input of a search: files below a root, in pages, and their clean text."""
 
     root: Root
     pages: Pages
@@ -191,7 +191,7 @@ class Source(NamedTuple):
 def hits_in(
     source: Source, entries: Sequence[FileEntry], find: Finders, context: int, progress: Progress
 ) -> Iterator[Hit]:
-    """The hits of all queries in the files, in their order."""
+    """Yield the hits of all queries in the files, in their order."""
     left, patience = MAX_SEARCHED, Patience()
     with source.root.reader() as reader:
         for entry in entries:

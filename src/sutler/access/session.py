@@ -1,5 +1,5 @@
-"""What a session has seen and done, as a fold over its audit rows: there is nothing else to keep in
-step."""
+"""The state of a session, derived from its audit rows alone: no second state can disagree with
+it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sutler.store.records import AuditEntry
 
 
 class Buffer(Struct, frozen=True):
-    """A file as a session knows it: the newest version it received and the lines of it, in order
+    """A file as a session knows it: the newest version it received and its received lines, in order
     and joined."""
 
     path: str
@@ -95,14 +95,14 @@ def fold(session: str, entries: Iterable[AuditEntry]) -> Session:
 
 
 def _seen(buffer: Buffer | None, entry: AuditEntry) -> Buffer:
-    """A read of the same version adds to what is known; a read of another version replaces it."""
+    """Add a read: lines of the same version are joined, another version replaces the buffer."""
     fresh = Span(entry.first, entry.last)
     spans = (*buffer.spans, fresh) if buffer and buffer.version == entry.after else (fresh,)
     return Buffer(entry.path, entry.after, join_spans(spans), entry.seq)
 
 
 def received(entries: Iterable[AuditEntry], version: str, span: Span) -> bool:
-    """Did this session get these very lines of this very version? Only then may it hear
+    """Return whether this session received these lines of this version; only then the answer may be
     "unchanged"."""
     spans = join_spans(
         Span(entry.first, entry.last)
@@ -117,15 +117,15 @@ def received(entries: Iterable[AuditEntry], version: str, span: Span) -> bool:
 
 
 def stale(session: Session, current: Callable[[str], str]) -> tuple[Buffer, ...]:
-    """Buffers whose file was changed by others (`current` gives a path's version now, empty when it
-    is gone). An edit that the session made on what it had read is no news to it."""
+    """Return buffers whose file was changed by others (`current` returns a path's present version,
+    empty if it is gone). The session's own edits of a version that it had read do not count."""
     return tuple(
         buffer for buffer in session.buffers if current(buffer.path) != _expected(session, buffer)
     )
 
 
 def _expected(session: Session, buffer: Buffer) -> str:
-    """The version that a file has if only this session has changed it since it was read."""
+    """Return the version that a file has if only this session has changed it since it was read."""
     version = buffer.version
     for edit in sorted(session.edits, key=lambda edit: edit.seq):
         made_on_it = edit.path == buffer.path and edit.before == version

@@ -13,12 +13,12 @@ from sutler.scan.snapshot import ScanRules
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-"""Receives how much of a job is done, and how much there is in all."""
+"""Receives the completed part of a job and its total."""
 
 
 class Aside(Protocol):
-    """Runs long work that touches no store; a server does other things meanwhile. With `fork` it
-    may run in another process: the result is of type `kind`, which can travel. The progress
+    """Runs long work that uses no store; a server does other things meanwhile. With `fork` it may
+    run in another process, so the result has a type `kind` that can be encoded. The progress
     callback raises if the call was cancelled."""
 
     def __call__(self, work: Callable[[Progress], T], kind: type[T], *, fork: bool = True) -> T: ...
@@ -29,9 +29,9 @@ def run_here(work: Callable[[Progress], T], kind: type[T], *, fork: bool = True)
 
 
 class Setup(Struct, frozen=True):
-    """What a door needs besides a root and a gate: how to scan, how to count tokens, the version of
-    the redaction rules, which is part of every cache key, and who settles a conflict (path, base,
-    ours, theirs)."""
+    """Dependencies of a door besides a root and a gate: the rules of scans, the token counter, the
+    version of the redaction rules, which is part of every cache key, and the resolver of a conflict
+    (path, base, ours, theirs)."""
 
     scan: ScanRules
     count: Callable[[str], int]
@@ -41,7 +41,7 @@ class Setup(Struct, frozen=True):
 
 
 class SessionView(Struct, frozen=True):
-    """A session with the buffers that their files have left behind."""
+    """A session with the buffers that are out of date."""
 
     session: Session
     stale: tuple[str, ...]

@@ -1,5 +1,5 @@
-"""A file's structure as agents get it: definitions and headings, each with its line, and a summary
-made of them."""
+"""A file's structure for agents: definitions and headings, each with its line, and a summary of
+them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 160  # a signature of generated code may have thousands of characters
 
 
 class Symbol(Struct, frozen=True, gc=False):
-    """One line of an outline; `level` is how deep it stands, from 0."""
+    """One line of an outline; `level` is its depth, from 0."""
 
     line: int
     level: int
@@ -32,15 +32,15 @@ SILENT = Teller("", lambda _text, _tokens: "")
 
 
 def outline(path: str, text: str) -> tuple[Symbol, ...]:
-    """The structural lines of a clean text."""
+    """Return the structural lines of a clean text."""
     return tuple(Symbol(line.number, line.depth, line.text) for line in outline_of(path, text))
 
 
 def summary(
     head: str, symbols: tuple[Symbol, ...], text: str, max_tokens: int, count: Callable[[str], int]
 ) -> str:
-    """As many outline lines as fit below the head; a text without structure gives its first lines
-    instead."""
+    """Return as many outline lines as fit below the head; a text without structure gives its first
+    lines."""
     rows = [f"{symbol.line}: {'  ' * symbol.level}{symbol.text}" for symbol in symbols]
     rows = rows or [line.rstrip()[:_LONGEST] for line in text.split("\n", 40)[:40] if line.strip()]
 
