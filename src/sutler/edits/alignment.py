@@ -1,11 +1,11 @@
-"""Which lines of two texts belong together: Myers' shortest path, with the shortcuts that git takes
-on the way.
+"""Align the lines of two texts by Myers' shortest path, with git's shortcuts.
 
-git leaves out lines that the other side lacks, and very common lines among those, before it
-compares; it takes a long run of equal lines for a good place to part once a search has grown wide,
-and the furthest point reached when it has grown too wide. A merge is only git's merge if all of
-that is the same. Where even this takes too long (the steps are counted), lines that occur once on
-both sides are the anchors, and what lies between counts as changed."""
+git drops lines that the other side lacks, and very common lines among those, before it compares.
+Once a search has grown wide it splits at a long run of equal lines; once it has grown too wide, at
+the furthest point reached. A merge equals git's only if all of that is the same. If even this takes
+too long (the steps are counted), lines that occur once on both sides are the anchors, and the lines
+between count as changed.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections import Counter
 from typing import NamedTuple
 
 MAX_STEPS = 1_000_000
-"""Positions that one comparison may look at; well below a second in CPython."""
+"""Limit of positions in one comparison; well below a second in CPython."""
 
 _WINDOW = 100  # lines around a common one that decide whether it is noise
 _COMMON = 1_024  # occurrences from which a line may be noise, at most
@@ -24,7 +24,7 @@ _FAR = 1 << 60  # beyond any diagonal, so that comparisons need no special case
 
 
 class Side(NamedTuple):
-    """One text, and which of its lines are left between the equal beginning and the equal end."""
+    """One text, and its range of lines between the equal beginning and the equal end."""
 
     lines: list[int]
     low: int
@@ -32,7 +32,7 @@ class Side(NamedTuple):
 
 
 def common_lines(a: Side, b: Side, steps: int = MAX_STEPS) -> tuple[list[int], list[int]]:
-    """Line numbers, on each side, of the lines that have a partner on the other."""
+    """Return the line numbers, on each side, of the lines that have a partner on the other."""
     left, right = _worth_comparing(a, b.lines), _worth_comparing(b, a.lines)
     search = _Search([a.lines[at] for at in left], [b.lines[at] for at in right], steps)
     stay_a, stay_b = list[int](), list[int]()
@@ -43,7 +43,7 @@ def common_lines(a: Side, b: Side, steps: int = MAX_STEPS) -> tuple[list[int], l
 
 
 def _root(number: int) -> int:
-    """A power of two near the square root."""
+    """Return a power of two near the square root."""
     root = 1
     while number > 0:
         root, number = root << 1, number >> 2
@@ -54,8 +54,8 @@ def _root(number: int) -> int:
 
 
 def _worth_comparing(side: Side, other: list[int]) -> list[int]:
-    """Lines that the other side has, without the very common ones that stand among lines it has
-    not."""
+    """Return the lines that the other side has, without very common ones among lines that it
+    lacks."""
     count, limit = Counter(other).get, min(_root(len(side.lines)), _COMMON)
     counts = [count(line, 0) for line in side.lines[side.low : side.high]]
     if max(counts, default=0) < limit:
@@ -70,7 +70,7 @@ def _worth_comparing(side: Side, other: list[int]) -> list[int]:
 
 
 def _noise(kinds: list[int]) -> set[int]:
-    """Very common lines that stand among mostly missing ones, with some of these to both sides and
+    """Return the very common lines among mostly missing ones: some of these are on both sides, and
     no other line between."""
     missing, plain = (
         [0],
@@ -106,8 +106,8 @@ class _Box(NamedTuple):
 
 
 class _Search:
-    """What the boxes of one comparison share: the steps left, and room for the furthest points of
-    each diagonal."""
+    """State of one comparison for all its boxes: the steps left, and the furthest points of each
+    diagonal."""
 
     __slots__ = ("a", "b", "cost", "far", "left", "near", "shift")
 
@@ -119,8 +119,7 @@ class _Search:
         self.cost = max(_root(len(a) + len(b) + 3), _WIDE)
 
     def run(self) -> list[tuple[int, int, int]]:
-        """Runs of lines that belong together: where they begin on both sides and how long they
-        are."""
+        """Return the runs of equal lines: their start on both sides and their length."""
         a, b, pairs = self.a, self.b, list[tuple[int, int, int]]()
         todo = [_Box(0, len(a), 0, len(b))]
         while todo:
@@ -141,8 +140,7 @@ class _Search:
         return pairs
 
     def _split(self, box: _Box) -> tuple[_Box, _Box] | None:
-        """The box in two at a point on a shortest path, or near one; None when the steps end
-        first."""
+        """Split the box at a point on a shortest path, or near one; None if the steps run out."""
         a0, a1, b0, b1, exact = box
         shift, far, near = self.shift, self.far, self.near
         low, high = a0 - b1 + shift, a1 - b0 + shift
@@ -177,8 +175,8 @@ class _Search:
     def _forward(
         self, box: _Box, reach: tuple[int, int], other: tuple[int, int]
     ) -> tuple[tuple[int, int] | None, bool]:
-        """One step further on each diagonal from the beginning: where it meets the way back, and
-        whether it ran."""
+        """Take one step on each diagonal from the beginning; return where it meets the way back,
+        and whether it followed equal lines."""
         a, b, far, near, shift = self.a, self.b, self.far, self.near, self.shift
         a1, b1, ran, steps = box.a1, box.b1, False, 0
         for k in range(reach[1], reach[0] - 1, -2):
@@ -221,8 +219,8 @@ class _Search:
         middles: tuple[int, int],
         cost: int,
     ) -> tuple[_Box, _Box] | None:
-        """The end of a long run of equal lines that is far along its way, from the beginning or
-        else from the end."""
+        """Split at the end of a long run of equal lines that is far along its way, from the
+        beginning or else from the end."""
         a, b, shift = self.a, self.b, self.shift
         best: tuple[int, int] | None = None
         most = 4 * cost
@@ -245,7 +243,7 @@ class _Search:
     def _furthest(
         self, box: _Box, reach: tuple[tuple[int, int], tuple[int, int]]
     ) -> tuple[_Box, _Box]:
-        """The point that came furthest, from whichever end came further."""
+        """Split at the furthest point, from the end that advanced further."""
         shift, first, last = self.shift, (-1, -1), (_FAR, _FAR)
         for k in range(reach[0][1], reach[0][0] - 1, -2):
             x = min(self.far[k], box.a1)
@@ -269,7 +267,7 @@ def _cut(box: _Box, at: tuple[int, int], low: bool, high: bool) -> tuple[_Box, _
 def _widened(
     low: int, high: int, least: int, most: int, edge: tuple[list[int], int]
 ) -> tuple[int, int]:
-    """One more diagonal on each side, as far as the box goes; the places beyond hold what cannot
+    """Add one diagonal on each side inside the box; positions beyond hold a value that cannot
     win."""
     points, lost = edge
     if low > least:
@@ -289,8 +287,8 @@ def _widened(
 
 
 def _anchored(a: list[int], b: list[int], box: _Box) -> list[tuple[int, int, int]]:
-    """Lines that occur once on each side, as many as can keep their order (the longest increasing
-    run of them)."""
+    """Return lines that occur once on each side, as many as can keep their order (their longest
+    increasing sequence)."""
     once_a, once_b = _once(a, box.a0, box.a1), _once(b, box.b0, box.b1)
     both = [(once_a[line], once_b[line]) for line in once_a if line in once_b]
     tops: list[int] = []
@@ -309,7 +307,7 @@ def _anchored(a: list[int], b: list[int], box: _Box) -> list[tuple[int, int, int
 
 
 def _once(lines: list[int], start: int, end: int) -> dict[int, int]:
-    """Where each line that occurs once stands, in order."""
+    """Return the position of each line that occurs once, in order."""
     seen: dict[int, int] = {}
     for at in range(start, end):
         seen[lines[at]] = -1 if lines[at] in seen else at

@@ -1,5 +1,5 @@
-"""What follows from the plans of a write: its diff, its answer, the preview that a person approves,
-and the versions it records."""
+"""Results of the plans of a write: its diff, its answer, the preview for an approval, and the
+versions to record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sutler.scan.text import decode, lines_of
 from sutler.store.records import Call, FileChange, PatchResult, Version, version_id
 
 SHOWN = 400
-"""Lines of a diff that an approval shows; the rest is counted."""
+"""Limit of diff lines in an approval; further ones are counted."""
 LONGEST = 500  # an approval is read by a person
 CUT = " … ({} characters of this line are not shown)"
 
@@ -25,8 +25,8 @@ CUT = " … ({} characters of this line are not shown)"
 def versions_of(
     gate: Gate, plans: Sequence[Plan], calls: Sequence[Call], at: str, reason: str
 ) -> tuple[Version, ...]:
-    """The versions a write records: what each file was, if it was unknown, and what it has
-    become."""
+    """Return the versions that a write records: the content before, if it was unknown, and the
+    content after."""
     versions: list[Version] = []
     note = gate.clean(reason, "").text[:300] if reason else ""
     for plan, call in zip(plans, calls, strict=True):
@@ -71,7 +71,7 @@ def _clean(door: Door, path: RelPath, data: bytes, digest: str) -> str | None:
 
 
 def shown_diff(door: Door, plans: Sequence[Plan]) -> str:
-    """What a write changes, between texts that were redacted whole."""
+    """Return the changes of a write, between texts that were redacted whole."""
     parts = []
     for plan in plans:
         if plan.idle:
@@ -95,7 +95,7 @@ def shown_diff(door: Door, plans: Sequence[Plan]) -> str:
 
 
 def answer(door: Door, plans: Sequence[Plan], *, dry_run: bool = False) -> PatchResult:
-    """The answer of a write."""
+    """Return the answer of a write."""
     files = tuple(
         FileChange(
             path=quote(plan.path),
@@ -126,8 +126,8 @@ def answer(door: Door, plans: Sequence[Plan], *, dry_run: bool = False) -> Patch
 
 
 def preview(door: Door, plans: Sequence[Plan]) -> str:
-    """What a person is asked to approve: paths, sizes and counts, then the diff in its order; every
-    line escaped, and nothing left out without a count."""
+    """Render the preview for an approval: paths, sizes and counts, then the diff in its order;
+    every line is escaped, and every omission is counted."""
     head = []
     for plan in plans:
         after = plan.after
@@ -151,7 +151,7 @@ def preview(door: Door, plans: Sequence[Plan]) -> str:
 
 
 def whole_call(calls: tuple[Call, ...], preview: str) -> Call:
-    """The one call that consent is about: for several files, a digest over all of them."""
+    """Return the one call that a consent covers: for several files, a digest over all of them."""
     first = calls[0]
     if len(calls) == 1:
         return msgspec.structs.replace(first, preview=preview)
@@ -167,7 +167,8 @@ def whole_call(calls: tuple[Call, ...], preview: str) -> Call:
 
 
 def _escaped(line: str) -> str:
-    """No control, no bidi: what is seen is what is there, and what is not shown is counted."""
+    """Escape control and bidi characters, so that the display equals the content, and count the
+    omitted ones."""
     text = "".join(
         letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line[:LONGEST]
     )

@@ -1,9 +1,10 @@
-"""The answer to a refused edit: both changes, the file as it is, what to do next, and suggestions.
-Clean text only.
+"""Answers to a refused edit: both changes, the present file, the next step, and suggestions. All
+texts are clean.
 
 Suggestions come from the structure of the two changes and from the user's review command. They are
-diffs of the file as it is. Nothing here is applied: a caller sends one back as a patch for the
-version that the conflict names, and it passes the gate like any other."""
+diffs of the present file. Nothing here is applied: a caller sends one back as a patch for the
+version that the conflict names, and it passes the gate like any other.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ _AGAIN = (
 
 
 class Sides(NamedTuple):
-    """The three texts of a merge, and the version that the first of them is."""
+    """The three texts of a merge, and the version of the first."""
 
     version: str
     base: str
@@ -44,14 +45,15 @@ class Sides(NamedTuple):
 
 
 class Met(NamedTuple):
-    """Two changes of one file that met."""
+    """Two overlapping changes of one file."""
 
     path: RelPath
     sides: Sides
 
 
 def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -> ConflictError:
-    """Two changes of the same place. The pieces are cut from texts that were redacted whole."""
+    """Build the conflict of two changes of the same place. The pieces are cut from texts that were
+    redacted whole."""
     clean = [door.gate.clean_text(path, text, _digest(text)).text.split("\n") for text in sides[1:]]
     texts = []
     for clash in clashes[:20]:
@@ -81,7 +83,7 @@ def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -
 
 
 def stale(door: Door, path: RelPath, base: str) -> ConflictError:
-    """The file is not what the edit was made for, and what it was made for is not known."""
+    """Build the conflict of an edit for an unknown version that is not the present one."""
     try:
         page = door.pages.whole(path)
         version, text = page.version, page.text
@@ -105,7 +107,8 @@ def stale(door: Door, path: RelPath, base: str) -> ConflictError:
 
 
 def unfit(door: Door, path: RelPath, clean: str, fault: ConflictError) -> ConflictError:
-    """An edit that does not fit: where it was looked for, as the file is."""
+    """Build the conflict of an edit that does not fit, with the region of the present file where it
+    was searched."""
     line = _line_in(fault.what)
     region = _region(clean, line) if line else ""
     conflict = Conflict(
@@ -127,8 +130,8 @@ def unfit(door: Door, path: RelPath, clean: str, fault: ConflictError) -> Confli
 
 
 def several(faults: Sequence[ConflictError], files: int) -> ConflictError:
-    """More than one file does not take its edit: all are named, so that one more try can mend them
-    all."""
+    """Build one error for several files that reject their edit, so that one more try can correct
+    them all."""
     conflicts = [fault.conflict for fault in faults if isinstance(fault.conflict, Conflict)]
     whole = (
         msgspec.structs.replace(conflicts[0], others=tuple(conflicts[1:])) if conflicts else None
@@ -146,7 +149,7 @@ def several(faults: Sequence[ConflictError], files: int) -> ConflictError:
 
 
 def advised(door: Door, fault: ConflictError, met: Sequence[Met]) -> ConflictError:
-    """The same conflict, with suggestions for each file in which two changes met."""
+    """Return the same conflict, with suggestions for each file with overlapping changes."""
     conflict = fault.conflict
     if not isinstance(conflict, Conflict) or not met:
         return fault
@@ -197,7 +200,8 @@ def _suggestions(door: Door, met: Met) -> tuple[tuple[Suggestion, ...], tuple[st
 
 
 def _reviewed(door: Door, path: RelPath, texts: tuple[str, str, str]) -> str:
-    """The review command is shown what the caller may read, and that it was asked is on record."""
+    """Ask the review command, which gets only text that the caller may read, and record the
+    request."""
     review = door.setup.review
     call = Call(id=secrets.token_hex(12), tool="review", effect="read", path=path)
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
@@ -217,7 +221,7 @@ def _suggestion(
 
 
 def _line_in(what: str) -> int:
-    """The line an error names, to show the file around it; 0 for none."""
+    """Return the line that an error names, to show the file around it; 0 for none."""
     words = what.replace(",", " ").replace(":", " ").split()
     for word, number in pairwise(words):
         if (

@@ -1,5 +1,5 @@
-"""A person settles what waits: only what was shown whole, exactly as it was shown, while the file
-is still that one."""
+"""Settle pending approvals by a person: only one that was shown completely, in exactly this form,
+while the file is unchanged."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _CUT = re.compile(re.escape(CUT).replace(re.escape("{}"), r"\d+") + "$", re.MULT
 
 
 class Waiting(Struct, frozen=True):
-    """An approval as a front shows it. `digest` is over all of it: who settles it says by this what
-    they saw."""
+    """An approval as a front shows it. `digest` is over all of it: a person who settles it confirms
+    what they saw."""
 
     approval: Approval
     digest: str
@@ -35,7 +35,7 @@ class Waiting(Struct, frozen=True):
 
 
 def waiting(store: Store, now: float) -> list[Waiting]:
-    """What waits for a person, oldest first."""
+    """Return the pending approvals, oldest first."""
     pending = [approval for approval in store.approvals("pending") if stamp(now) < approval.expires]
     return [
         as_shown(approval)
@@ -48,17 +48,16 @@ def as_shown(approval: Approval) -> Waiting:
 
 
 def whole(preview: str) -> bool:
-    """Whether a preview leaves nothing out. Its own lines tell; a diff that imitates them only errs
-    to this side."""
+    """Return whether a preview omits nothing. Its own lines state that; a diff that imitates them
+    can only give False."""
     return not (_COUNTED.search(preview) or _CUT.search(preview) or _UNSHOWN.search(preview))
 
 
 def settle(
     door: Door, id: str, state: Literal["approved", "denied"], by: str, seen: str
 ) -> Approval:
-    """Settle one approval for a person who saw it as `seen`. To approve needs more than to deny:
-    all of the change was shown, and the file is still what it was when the change was made for
-    it."""
+    """Settle one approval for a person who saw it as `seen`. Approving needs more than denying: all
+    of the change was shown, and the file is still the one that the change was made for."""
     store, gate = door.gate.store, door.gate
     approval = store.approval(id)
     if approval is None or approval.state != "pending" or stamp(gate.clock()) >= approval.expires:
@@ -97,8 +96,9 @@ def settle(
 
 
 def _still(door: Door, approval: Approval) -> None:
-    """A change of one file binds that file's digest. A change of several binds a digest of them
-    all, which the write itself holds against the files; there is nothing to compare with here."""
+    """Refuse if the file has changed. A change of one file binds that file's digest. A change of
+    several binds a digest of them all, which the write itself compares with the files, not this
+    function."""
     single = approval.result and approval.path and '["files",' not in approval.args
     if single and held(door.root, approval.path, MAX_BYTES).digest != approval.base:
         raise ConflictError(

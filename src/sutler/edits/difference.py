@@ -1,9 +1,9 @@
-"""Line differences in bounded time, hunk for hunk as git finds them.
+"""Line differences in bounded time, with the same hunks as git.
 
-A difference is a list of hunks, and hunks that could stand in several places stand where git puts
-them: where the other side changed too, else as far down as they go. `alignment` finds which lines
-belong together; the work is counted, so that no pair of texts, however hostile, takes more than a
-second or two."""
+A difference is a list of hunks. A hunk that fits in several positions takes git's: at a change of
+the other side, else as far down as possible. `alignment` pairs the lines; the work is counted, so
+that no pair of texts, however hostile, takes more than a second or two.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Hunk(NamedTuple):
 
 
 def hunks(old: Sequence[Hashable], new: Sequence[Hashable], steps: int = MAX_STEPS) -> list[Hunk]:
-    """What changed between two lists of lines, in order; between two hunks lies at least one common
-    line."""
+    """Return the changes between two lists of lines, in order; between two hunks lies at least one
+    common line."""
     a, b = _numbered(old, new)
     removed, added = changed_lines(a, b, steps)
     left, right = _groups(removed), _groups(added)
@@ -35,18 +35,18 @@ def hunks(old: Sequence[Hashable], new: Sequence[Hashable], steps: int = MAX_STE
 
 
 def _numbered(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[list[int], list[int]]:
-    """Equal lines become equal numbers, which compare faster."""
+    """Replace equal lines by equal numbers, which compare faster."""
     numbers: dict[Hashable, int] = {}
     first = [numbers.setdefault(line, len(numbers)) for line in old]
     return first, [numbers.setdefault(line, len(numbers)) for line in new]
 
 
 Runs = list[tuple[int, int]]
-"""Stretches of changed lines, half-open, in order and apart."""
+"""Ranges of changed lines, half-open, in order and apart."""
 
 
 def changed_lines(a: list[int], b: list[int], steps: int = MAX_STEPS) -> tuple[Runs, Runs]:
-    """The lines of each side that have no partner on the other."""
+    """Return the lines of each side that have no partner on the other."""
     head, tail = _equal_ends(a, b)
     left, right = Side(a, head, len(a) - tail), Side(b, head, len(b) - tail)
     stay_a, stay_b = list[int](), list[int]()
@@ -57,7 +57,7 @@ def changed_lines(a: list[int], b: list[int], steps: int = MAX_STEPS) -> tuple[R
 
 
 def _equal_ends(a: list[int], b: list[int]) -> tuple[int, int]:
-    """How many lines are equal at the beginning and, of the rest, at the end."""
+    """Count the lines that are equal at the beginning and, of the rest, at the end."""
     head, room = 0, min(len(a), len(b))
     while head < room and a[head] == b[head]:
         head += 1
@@ -68,7 +68,7 @@ def _equal_ends(a: list[int], b: list[int]) -> tuple[int, int]:
 
 
 def _runs(low: int, high: int, stay: list[int]) -> Runs:
-    """What of `low` to `high` does not stay."""
+    """Return the runs in `low` to `high` that are not in `stay`."""
     runs, at = list[tuple[int, int]](), low
     for line in (*stay, high):
         if line > at:
@@ -78,8 +78,8 @@ def _runs(low: int, high: int, stay: list[int]) -> Runs:
 
 
 class _Group(NamedTuple):
-    """Neighbouring changed lines of one side, and how many common lines stand above them: by that
-    the sides meet."""
+    """Neighbouring changed lines of one side, and the number of common lines above them, by which
+    the sides are paired."""
 
     above: int
     start: int
@@ -95,8 +95,8 @@ def _groups(changed: list[tuple[int, int]]) -> list[_Group]:
 
 
 def _slid(lines: list[int], groups: list[_Group], others: set[int]) -> list[_Group]:
-    """Groups that could stand elsewhere, moved: to a change of the other side if one is in reach,
-    else down. Groups that meet on the way become one."""
+    """Move groups that fit in several positions: to a change of the other side within reach, else
+    down. Groups that meet are joined."""
     done: list[_Group] = []
     todo = groups[::-1]
     while todo:
@@ -144,7 +144,7 @@ def _lowered(
 
 
 def _paired(left: list[_Group], right: list[_Group]) -> list[Hunk]:
-    """Groups of both sides below the same common line are one hunk."""
+    """Pair groups of both sides below the same common line to one hunk."""
     paired, i, j = list[Hunk](), 0, 0
     gone = added = 0  # changed lines so far
     while i < len(left) or j < len(right):
@@ -163,7 +163,7 @@ def _paired(left: list[_Group], right: list[_Group]) -> list[Hunk]:
 
 
 def unified(old: list[str], new: list[str], old_name: str, new_name: str, context: int = 3) -> str:
-    """A unified diff of two lists of lines with their ends; empty when they are equal."""
+    """Return a unified diff of two lists of lines with their ends; empty if they are equal."""
     changes = hunks(old, new)
     if not changes:
         return ""
@@ -184,7 +184,7 @@ def unified(old: list[str], new: list[str], old_name: str, new_name: str, contex
 
 
 def _near(changes: list[Hunk], context: int) -> list[list[Hunk]]:
-    """Hunks whose contexts touch belong under one header."""
+    """Group hunks whose contexts touch under one header."""
     groups = [[changes[0]]]
     for change in changes[1:]:
         if change.a0 - groups[-1][-1].a1 <= 2 * context:
@@ -195,7 +195,7 @@ def _near(changes: list[Hunk], context: int) -> list[list[Hunk]]:
 
 
 def _span(start: int, end: int) -> str:
-    """A range as diffs spell it: one line needs no count, and an empty range names the line before
+    """Format a range for a diff: one line needs no count, and an empty range names the line before
     it."""
     count = end - start
     if count == 1:
@@ -204,7 +204,7 @@ def _span(start: int, end: int) -> str:
 
 
 def _marked(mark: str, lines: list[str]) -> list[str]:
-    """Lines as a diff shows them. Only the last one of a text can lack its end."""
+    """Return lines with a diff's mark. Only the last line of a text can lack its end."""
     marked = [mark + line for line in lines]
     if marked and not marked[-1].endswith("\n"):
         marked[-1] += "\n\\ No newline at end of file\n"

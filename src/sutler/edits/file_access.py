@@ -31,8 +31,9 @@ FileVersionMeta = Version
 
 
 class FileAccessInterface:
-    """Seed 003's nine methods: plain types in, plain types out. Where an answer is cut it says so
-    in its last line. Use it in a `with` block, or call `close`, which signs the ledger's head."""
+    """Seed 003's nine methods, with plain types as parameters and results. The last line of an
+    answer states whether it was cut. Use it in a `with` block, or call `close`, which signs the
+    ledger's head."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
@@ -80,7 +81,8 @@ class FileAccessInterface:
 
 
 def _conflicts(write: Callable[[], Written]) -> PatchResult:
-    """In the seed's interface a conflict is an answer; every other refusal stays an error."""
+    """Turn a conflict into an answer, as in the seed's interface; every other refusal stays an
+    error."""
     try:
         written = write()
     except ConflictError as conflict:
@@ -106,7 +108,7 @@ def _plain(reading: Reading) -> str:
 
 
 def delimited(reading: Reading) -> str:
-    """A reading for a prompt: between a pair of tags whose name cannot occur in the text."""
+    """Render a reading for a prompt, between a pair of tags whose name cannot occur in the text."""
     name, turn = f"file-{reading.version[:12]}", 0
     while name in reading.text:
         turn += 1

@@ -1,7 +1,8 @@
-"""A patch or an edit becomes a text. There is no fuzz.
+"""Apply a patch or an edit to a text, without fuzz.
 
-A hunk applies where its old lines stand, all of them, byte for byte but for the line end. When it
-could apply in two places it is refused with the lines named, so that the next try can say which."""
+A hunk applies where all its old lines are, byte for byte except for the line end. A hunk that fits
+in two places is refused, with the lines named, so that the next try can choose.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +12,12 @@ from sutler.edits.patch import Piece
 from sutler.errors import ConflictError, RefusedError, UsageError
 
 MAX_LOOKS = 2_000_000
-"""Lines that may be compared to find the place of one hunk; a hunk of blank lines fits everywhere.
-"""
+"""Limit of line comparisons for the place of one hunk; a hunk of blank lines fits everywhere."""
 
 
 def apply(pieces: Sequence[Piece], text: str, *, unique: bool = False) -> str:
-    """The text with every hunk applied. `unique`: the text that the patch was made for is unknown,
-    so each hunk must fit in one place only."""
+    """Return the text with every hunk applied. `unique`: the text that the patch was made for is
+    unknown, so each hunk must fit in one place only."""
     lines = text.split("\n")
     tail = lines.pop()
     ends = ["\r\n" if line.endswith("\r") else "\n" for line in lines]
@@ -75,8 +75,8 @@ def _place(piece: Piece, plain: list[str], where: dict[str, list[int]], *, uniqu
 
 
 def _insertion(piece: Piece, plain: list[str], *, unique: bool) -> int:
-    """Where a hunk without old lines goes: to the line it names, which only counts if its author
-    saw this text."""
+    """Return where a hunk without old lines goes: to its stated line, which counts only if its
+    author saw this text."""
     if piece.at_end or not plain:
         return len(plain)
     if unique or not 0 < piece.first <= len(plain) + 1:
@@ -89,7 +89,7 @@ def _insertion(piece: Piece, plain: list[str], *, unique: bool) -> int:
 
 
 def _after(piece: Piece, where: dict[str, list[int]]) -> int:
-    """The line of the last anchor, each of which stands once below the one before."""
+    """Return the line of the last anchor; each anchor occurs once below the one before."""
     at = -1
     for anchor in piece.anchors:
         places = [
@@ -112,7 +112,7 @@ def _after(piece: Piece, where: dict[str, list[int]]) -> int:
 
 
 def _matches(old: list[str], plain: list[str], where: dict[str, list[int]]) -> list[int]:
-    """Everywhere the old lines stand, found from the rarest of them."""
+    """Return every place of the old lines, searched by the rarest of them."""
     rarest = min(range(len(old)), key=lambda n: (len(where.get(old[n], ())), n))
     candidates = where.get(old[rarest], [])
     if len(candidates) * len(old) > MAX_LOOKS:
@@ -126,8 +126,8 @@ def _matches(old: list[str], plain: list[str], where: dict[str, list[int]]) -> l
 
 
 def _mismatch(piece: Piece, old: list[str], plain: list[str], stated: int) -> str:
-    """Which line is wrong where the hunk should be: at its stated line, or where most of it
-    fits."""
+    """Describe the wrong line at the hunk's place: its stated line, or the place of its first old
+    line."""
     start = (
         stated if piece.first else next((n for n, line in enumerate(plain) if line == old[0]), -1)
     )
@@ -158,8 +158,8 @@ def _check_end(piece: Piece, plain: list[str], ends: list[str], start: int) -> N
 
 
 def _replaced(piece: Piece, plain: list[str], ends: list[str], start: int) -> list[str]:
-    """The hunk's new lines. Kept lines stay as the file has them, and a new line ends as the one it
-    replaces."""
+    """Return the hunk's new lines. Unchanged lines stay as in the file, and a new line has the line
+    end of the one it replaces."""
     sources = {new: old for old, new in piece.unchanged}
     last = start + len(piece.old)
     near = next((ends[n] for n in (start, start - 1, 0) if 0 <= n < len(ends) and ends[n]), "\n")
@@ -189,7 +189,7 @@ def _replaced(piece: Piece, plain: list[str], ends: list[str], start: int) -> li
 
 
 def _closed(out: list[str], every: bool, near: str) -> list[str]:
-    """No line but the file's last may lack its end."""
+    """Complete line ends: only the file's last line may lack one."""
     return [line if line.endswith("\n") else line + near for line in out] if every else out
 
 
@@ -197,7 +197,7 @@ def _closed(out: list[str], every: bool, near: str) -> list[str]:
 
 
 def replace_once(text: str, old: str, new: str) -> str:
-    """The text with its one occurrence of `old` replaced."""
+    """Return the text with its one occurrence of `old` replaced."""
     if not old:
         raise UsageError("nothing to look for", next_step="give the text that is to be replaced")
     count = text.count(old)
@@ -234,7 +234,7 @@ def _lines_with(text: str, old: str) -> list[int]:
 
 
 def _nearest(text: str, old: str) -> str:
-    """Where its first line stands, which is where a model should look."""
+    """Describe the place of the first line of `old`, where a model should look."""
     head = next((line.strip() for line in old.split("\n") if line.strip()), "")
     places = [n for n, line in enumerate(text.split("\n"), 1) if head and head in line][:5]
     if not places:

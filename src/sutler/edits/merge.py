@@ -1,8 +1,9 @@
-"""Three-way merge by lines: what either side changed is kept, and where both changed the same place
-it is a conflict.
+"""Three-way merge by lines: changes of either side are kept, and changes of the same place are a
+conflict.
 
-Changes that touch are a conflict too, unless they are the same: two edits side by side often mean
-one thing, and git says the same. Nothing is guessed."""
+Changes that touch are a conflict too, unless they are the same: two adjacent edits often mean one
+thing, and git decides the same. Nothing is guessed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from sutler.edits.difference import Hunk, hunks
 
 
 class Clash(NamedTuple):
-    """A place both sides changed differently, and the line where it begins in each text, from 1."""
+    """A place that both sides changed differently, and its first line in each text, from 1."""
 
     lines: tuple[int, int, int]
     base: tuple[bytes, ...]
@@ -32,7 +33,8 @@ class Merged(NamedTuple):
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """Lines with their ends; only `\\n` ends one, so every other byte stays with its line."""
+    """Return lines with their ends; only `\\n` ends one, so every other byte stays with its
+    line."""
     lines = data.split(b"\n")
     tail = lines.pop()
     ended = [line + b"\n" for line in lines]
@@ -40,8 +42,8 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes, settle: Settle | None = None) -> Merged:
-    """Both sides' changes to the base in one text. `settle` may answer a clash with lines of its
-    own."""
+    """Merge both sides' changes to the base into one text. `settle` may resolve a clash with lines
+    of its own."""
     if theirs in (base, ours):
         return Merged(ours)
     if ours == base:
@@ -71,7 +73,7 @@ def merge(base: bytes, ours: bytes, theirs: bytes, settle: Settle | None = None)
 
 
 def _regions(left: list[Hunk], right: list[Hunk]) -> list[tuple[list[Hunk], list[Hunk]]]:
-    """Hunks of both sides in base order; those that overlap or touch stand together."""
+    """Group hunks of both sides in base order; those that overlap or touch form one region."""
     groups: list[tuple[list[Hunk], list[Hunk]]] = []
     i = j = 0
     end = -1
@@ -94,7 +96,7 @@ def _reach(mine: Sequence[Hunk], other: Sequence[Hunk]) -> tuple[int, int]:
 def _side(
     mine: Sequence[Hunk], lines: list[bytes], start: int, end: int, root: list[bytes]
 ) -> list[bytes]:
-    """What one side has in place of the base's lines `start` to `end`."""
+    """Return the lines of one side in place of the base's lines `start` to `end`."""
     if not mine:
         return root[start:end]
     return lines[_at(mine, start) : mine[-1].b1 + (end - mine[-1].a1)]

@@ -1,7 +1,8 @@
-"""What a model sends to change files: unified diffs and the "*** Begin Patch" form.
+"""Parser for patches of models: unified diffs and the "*** Begin Patch" form.
 
-A patch is read whole, in linear time and within caps, before anything is looked at on disk.
-`applying` does the rest."""
+A patch is parsed completely, in linear time and within limits, before any file is read. `applying`
+does the rest.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ _NO_END = "\\ No newline at end of file"
 
 
 class Piece(NamedTuple):
-    """One hunk. `first` is the line its header names, from 1 (0: none); `line` is where it stands
-    in the patch. `anchors` are lines it comes after; `bare_old` and `bare_new` say that the side's
+    """One hunk. `first` is the line in its header, from 1 (0: none); `line` is its line in the
+    patch. `anchors` are lines that it must follow; `bare_old` and `bare_new` mean that the side's
     last line has no line end."""
 
     old: tuple[str, ...]
@@ -55,7 +56,7 @@ class Piece(NamedTuple):
 
 
 class FilePatch(NamedTuple):
-    """What a patch does to one file; the path is as it is spelt in the patch."""
+    """The part of a patch for one file; the path is spelt as in the patch."""
 
     path: str
     kind: Kind
@@ -72,8 +73,8 @@ def _malformed(line: int, what: str, next_step: str = "") -> UsageError:
 
 
 def parse(text: str, path: str = "") -> tuple[FilePatch, ...]:
-    """The files a patch changes, in its order; each at most once. With a path the patch may be bare
-    hunks, which are about that file."""
+    """Return the files that a patch changes, in its order; each at most once. With a path the patch
+    may be bare hunks for that file."""
     if len(text) > MAX_CHARS:
         raise RefusedError(f"a patch of {len(text):,} characters", rule=f"at most {MAX_CHARS:,}")
     lines = text.split("\n")
@@ -109,7 +110,7 @@ def parse(text: str, path: str = "") -> tuple[FilePatch, ...]:
 
 
 def _bare(lines: list[str], path: str) -> FilePatch:
-    """Hunks without a file header, for a file that the caller names."""
+    """Parse hunks without a file header, for a file that the caller names."""
     start = next(at for at, line in enumerate(lines) if line.strip())
     pieces, end = _pieces(lines, start)
     if rest := next((at for at in range(end, len(lines)) if lines[at].strip()), 0):
@@ -223,7 +224,7 @@ _STOPS = ("@@", "diff --git ", "*** ")
 def _body(
     lines: list[str], header: int, anchors: tuple[str, ...], counts: tuple[int, int] | None
 ) -> tuple[Piece, int]:
-    """The lines of one hunk. With counts they must be right; without, the hunk goes on to the next
+    """Parse the lines of one hunk. Counts must be right; without them, the hunk extends to the next
     header."""
     old: list[str] = []
     new: list[str] = []
@@ -264,8 +265,8 @@ def _complete(
 
 
 def _take(line: str, old: list[str], new: list[str], pairs: list[tuple[int, int]]) -> None:
-    """One line of a hunk; a wholly empty one is an empty line of context, whose blank some editors
-    strip."""
+    """Add one line of a hunk; an empty line is an empty line of context, since some editors strip
+    its blank."""
     sign, rest = line[:1], line[1:]
     if sign in ("", " "):
         pairs.append((len(old), len(new)))

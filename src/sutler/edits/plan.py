@@ -1,13 +1,13 @@
-"""What one file's part of a write comes to: what the file is, what it shall become, and whether
-that took a merge.
+"""Plan of one file's part of a write: its content before and after, and whether that took a merge.
 
-New text keeps what its author could not see: secrets behind markers, line ends, encodings. Lines
-that the author left alone go back to what the file has; a marker that would end up in the file is
-refused.
+New text keeps the parts that its author could not see: secrets behind markers, line ends,
+encodings. Lines that the author left alone stay as in the file; a marker that would enter the file
+is refused.
 
-An edit is made for the version its author saw. If that is the file as it is, it applies exactly; if
-it is an older version that is known, the edit is made there and merged by lines; an edit for an
-unknown version must fit in one place."""
+An edit is made for the version that its author saw. If that is the present file, it applies
+exactly; if it is a known older version, the edit is applied there and merged by lines; an edit for
+an unknown version must fit in one place.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ MAX_BYTES = 16 << 20  # a merge holds three versions and their lines in memory
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MARK = re.compile(r"\[REDACTED(?:-LITERAL)?[:\]][^\]\n]{0,80}\]?")
 ANY = "any"
-"""A base that says: whatever is there now."""
+"""A base that accepts the present file, whatever it is."""
 
 Make = Callable[[str, bool], str]
-"""How an edit makes the new text of the old one; the flag says that it is unknown which text it was
-made for."""
+"""Derives an edit's new text from the old one; the flag means that the text it was made for is
+unknown."""
 
 
 class Order(Struct, frozen=True):
-    """One file's part of a write. `fresh`: there must be no file yet; `gone`: there shall be none,
-    and what `make` leaves of the text must be nothing; `whole`: the new text replaces all of the
-    old."""
+    """One file's part of a write. `fresh`: there must be no file yet; `gone`: the file is deleted,
+    and `make` must leave no text; `whole`: the new text replaces all of the old."""
 
     path: RelPath
     make: Make | None
@@ -60,7 +59,7 @@ class Order(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What one file is and what it shall become (None: gone)."""
+    """Content of one file before and after (None: deleted)."""
 
     path: RelPath
     before: Held
@@ -78,7 +77,7 @@ class Plan(Struct, frozen=True):
 
 
 def file_before(door: Door, path: RelPath) -> Held:
-    """The file as it is; refuses a new one whose name some platform cannot have."""
+    """Read the present file; refuse a new one whose name is impossible on some platform."""
     before = held(door.root, path, MAX_BYTES)
     if not before.digest and (point := unseen(path)):
         raise RefusedError(
@@ -96,7 +95,7 @@ def file_before(door: Door, path: RelPath) -> Held:
 
 
 def plan_of(door: Door, order: Order) -> Plan:
-    """What a file becomes by an edit; `rollback.undone` plans what is taken back."""
+    """Plan the content of a file after an edit; `rollback.undone` plans an undo."""
     before = file_before(door, order.path)
     if order.exact is not None:
         exact = order.exact._replace(mode=order.exact.mode or before.mode)
@@ -114,7 +113,8 @@ def plan_of(door: Door, order: Order) -> Plan:
 
 
 def _delete(door: Door, order: Order, before: Held) -> Plan:
-    """A delete is for the file its author saw, down to the last line if the patch lists them."""
+    """Plan a deletion, of the file that its author saw, down to the last line if the patch lists
+    them."""
     if not before.digest:
         raise ConflictError(f"no file {quote(order.path)} to delete", next_step="list the files")
     base = order.base or last_seen(door, order.path)
@@ -170,7 +170,7 @@ def _merged(door: Door, order: Order, old: bytes, current: str) -> str:
 
 
 def merge_sides(door: Door, path: RelPath, sides: Sides) -> str:
-    """Both changes of the base in one text, or a conflict that shows all three."""
+    """Merge both changes of the base into one text, or raise a conflict that shows all three."""
     base, ours, theirs = (text.encode("utf-8", "surrogatepass") for text in sides[1:])
     merged = merge(base, ours, theirs)
     if merged.clashes:
@@ -179,7 +179,7 @@ def merge_sides(door: Door, path: RelPath, sides: Sides) -> str:
 
 
 def _edited(door: Door, order: Order, text: str, digest: str, *, unique: bool) -> str:
-    """The edit made on a text: on the file's own, or where that does not fit, on what its author
+    """Apply the edit to the file's own text, or, if it does not fit, to the text that its author
     was shown."""
     make = order.make
     if make is None:
@@ -202,7 +202,7 @@ def _edited(door: Door, order: Order, text: str, digest: str, *, unique: bool) -
 
 
 def _names(base: str, digest: str) -> bool:
-    """Whether a version id or a digest is that of this content."""
+    """Return whether a version id or a digest belongs to this content."""
     return bool(base) and base in (digest, version_id(digest))
 
 
@@ -210,7 +210,7 @@ def _names(base: str, digest: str) -> bool:
 
 
 def text_of(data: bytes, path: str) -> tuple[str, str]:
-    """A file's text and encoding, if the text gives back the very same bytes."""
+    """Return a file's text and encoding, if the text encodes to the very same bytes."""
     decoded = decode(data)
     if decoded is None or encode(decoded.text, decoded.encoding) != data:
         raise RefusedError(
@@ -222,7 +222,7 @@ def text_of(data: bytes, path: str) -> tuple[str, str]:
 
 
 def bytes_of(text: str, encoding: str, path: str) -> bytes:
-    """The text in the file's own encoding, or a refusal when that cannot hold it."""
+    """Encode the text in the file's own encoding, or refuse if that is impossible."""
     text = text.removeprefix("\ufeff")
     try:
         data = encode(text, encoding)
@@ -245,7 +245,8 @@ def bytes_of(text: str, encoding: str, path: str) -> bytes:
 
 
 def restored(raw: str, clean: str, new: str) -> str:
-    """The new text with every line that was only shown differently as the file has it."""
+    """Return the new text with the file's own form of every line that was only displayed
+    differently."""
     if clean == raw:
         return new
     before, visible, lines = raw.split("\n"), clean.split("\n"), new.split("\n")
@@ -261,7 +262,7 @@ def restored(raw: str, clean: str, new: str) -> str:
 
 
 def refuse_markers(raw: str, new: str, path: str) -> None:
-    """No marker of ours may become part of a file that did not have it."""
+    """Refuse text that would add one of our markers to a file."""
     if "[REDACTED" not in new:
         return
     fresh = Counter(_MARK.findall(new)) - Counter(_MARK.findall(raw))
@@ -279,8 +280,7 @@ def refuse_markers(raw: str, new: str, path: str) -> None:
 
 
 def same_ends(raw: str, new: str) -> str:
-    """A whole new text with the line ends of the old one, where its author sent none but plain
-    ones."""
+    """Give a whole new text the line ends of the old one, if its author sent only plain ones."""
     if "\r\n" not in raw or "\r" in new:
         return new
     before = raw.split("\n")

@@ -1,8 +1,9 @@
-"""Names that not every platform can have, or that some platform reads as another name.
+"""Names that are impossible on some platform, or mean another file there.
 
 A file that an agent creates should be the same file wherever the project is checked out. On Windows
 `aux.c` is a device, `a.txt:x` a stream of `a.txt`, `a.txt.` and `a.txt ` are `a.txt`, and `GIT~1`
-is `.git`."""
+is `.git`.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ _DEVICES = frozenset(("con", "prn", "aux", "nul", "conin$", "conout$", "clock$",
 
 @cache
 def _short_name() -> re.Pattern[str]:
-    """The names of eight and three characters that Windows gives to longer ones."""
+    """Compile the names of eight and three characters that Windows gives to longer ones."""
     return re.compile(r"[^.]{1,7}~[0-9]{1,6}(?:\.[^.]{0,3})?")
 
 
 def unportable(path: str) -> str:
-    """Why a relative path is not the same everywhere, in a few words; empty when it is."""
+    """Return in a few words why a relative path is not the same everywhere; empty if it is."""
     for name in path.split("/"):
         if why := _name(name):
             return why
@@ -29,8 +30,8 @@ def unportable(path: str) -> str:
 
 
 def unseen(path: str) -> str:
-    """The code point of a character in a path that shows nothing or turns the text around: bidi
-    controls, zero-width characters, a byte order mark, line separators. Empty if there is none."""
+    """Return the code point of an invisible or reordering character in a path: bidi controls,
+    zero-width characters, a byte order mark, line separators. Empty if there is none."""
     if path.isascii():
         return ""
     hidden = (char for char in path if unicodedata.category(char) in ("Cf", "Zl", "Zp", "Cc"))

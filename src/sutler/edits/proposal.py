@@ -1,9 +1,10 @@
-"""How two changes that met could stand side by side, for a person or a model to look at; never for
-silent use.
+"""Proposals that combine two overlapping changes, for review by a person or a model, never applied
+silently.
 
-Three shapes are known, all of which a line merge must refuse: both sides added something at one
-place, both changed a block of imports, and changes of neighbouring lines. What comes out must parse
-as well as both sides do and define nothing twice that no side defines twice."""
+Three cases are known, which a line merge must refuse: both sides added lines at one place, both
+changed a block of imports, and changes of neighbouring lines. A proposal must parse as well as both
+sides and define nothing twice that no side defines twice.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class Proposal(NamedTuple):
 
 
 def propose(path: str, base: str, ours: str, theirs: str) -> Proposal | None:
-    """A text in which both changes stand, if their shapes are known; None otherwise."""
+    """Return a text with both changes if they are a known case; None otherwise."""
     notes: dict[str, None] = {}
 
     def settle(clash: Clash) -> Sequence[bytes] | None:
@@ -50,7 +51,7 @@ def propose(path: str, base: str, ours: str, theirs: str) -> Proposal | None:
 
 
 def _imports(clash: Clash) -> list[bytes] | None:
-    """A block of imports is a set: what either side removed is gone, what either added is there."""
+    """Merge a block of imports as a set: removals and additions of either side apply."""
     texts = (clash.base, clash.ours, clash.theirs)
     if not all(_IMPORT.match(line) for lines in texts for line in lines if line.strip()) or not any(
         texts
@@ -65,8 +66,7 @@ def _imports(clash: Clash) -> list[bytes] | None:
 
 
 def _both_added(clash: Clash) -> list[bytes] | None:
-    """Where the base has nothing, ours comes first and theirs after it, as far apart as they
-    were."""
+    """Put ours first and theirs after it, with the same distance, if the base has nothing there."""
     if any(line.strip() for line in clash.base) or not clash.ours or not clash.theirs:
         return None
     # `}` and `end` are in both without meaning.
@@ -81,7 +81,7 @@ def _both_added(clash: Clash) -> list[bytes] | None:
 
 
 def _neighbours(clash: Clash) -> list[bytes] | None:
-    """Changes of different lines that merely touch: each as its side made it."""
+    """Apply changes of different lines that merely touch, each as its side made it."""
     left, right = hunks(clash.base, clash.ours), hunks(clash.base, clash.theirs)
     out: list[bytes] = []
     at = 0
@@ -107,7 +107,7 @@ _WAYS = (
 
 
 def _sound(path: str, sides: tuple[str, str, str], text: str) -> str:
-    """What can be said for a proposal: empty when something speaks against it."""
+    """Return the argument for a proposal; empty if there is evidence against it."""
     from sutler.languages.extract import extract
 
     facts = extract(path, text)

@@ -1,9 +1,9 @@
-"""Recovery after an interruption: every write that was begun gets its outcome, by looking at what
-the files hold.
+"""Recovery after an interruption: every write that began gets its outcome by what the files hold.
 
-What was replaced is recorded as written, what was not is recorded as not done, and a patch that
-reached only some of its files is finished, since its contents were kept before it began. An edit by
-another program in between is kept."""
+A replaced file is recorded as written, any other as not done, and a patch that reached only some of
+its files is finished, since its contents were stored before it began. An edit by another program in
+between is kept.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST = 1 << 30  # what a crash left must be read whatever its size, or it st
 
 
 def recover(door: Door) -> int:
-    """Settle the writes that no living process is busy with; returns how many."""
+    """Settle the interrupted writes that no living process works on; return their number."""
     store = door.gate.store
     if not store.pending_count():
         return 0

@@ -1,10 +1,11 @@
-"""Replace files: durable, whole, and only if the file is still the one that the author of the write
-saw.
+"""Replace files durably, completely, and only if the file is still the one that the author of the
+write saw.
 
 The new bytes go to a temporary name in the same directory and to the disk. Then the two names are
-exchanged in one step where the kernel can, so the replaced file is never lost: it lies under the
-temporary name, is compared with what was expected, and goes back if it differs. Nothing is written
-through a link."""
+exchanged, in one step if the kernel supports it, so the replaced file is never lost: it has the
+temporary name, is compared with the expected content, and is exchanged back if it differs. No write
+follows a link.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ _CAPABILITY = "security.capability"
 
 
 class Held(NamedTuple):
-    """A file as it is: no bytes and an empty digest when there is none. `mark` tells this very
+    """The present file: no bytes and an empty digest without one. `mark` distinguishes this very
     file, untouched since, from any other with the same bytes."""
 
     data: bytes
@@ -42,7 +43,7 @@ class Held(NamedTuple):
     mark: str = ""
 
     def same(self, other: Held) -> bool:
-        """Whether the bytes and the mode are the same."""
+        """Return whether the bytes and the mode are the same."""
         return (self.digest, self.mode) == (other.digest, other.mode)
 
 
@@ -50,7 +51,8 @@ ABSENT = Held(b"", "")
 
 
 def held(root: Root, path: RelPath, limit: int) -> Held:
-    """The file's bytes, digest and mode; refuses what is not a plain file that can be replaced."""
+    """Read the file's bytes, digest and mode; refuse an object that is not a replaceable plain
+    file."""
     try:
         fd = root.open(path)
     except OSError as error:
@@ -80,7 +82,8 @@ def held(root: Root, path: RelPath, limit: int) -> Held:
 
 
 def mark_of(inode: int, ctime_ns: int) -> str:
-    """Changes with whatever happens to a file, and with the file that has the name."""
+    """Return a mark that changes with every change of a file, and with the file that has the
+    name."""
     return f"{inode:x}.{ctime_ns:x}"
 
 
@@ -94,8 +97,7 @@ def failed(path: str, error: OSError) -> SutlerError:
 
 
 class UnsettledError(SutlerError):
-    """A write failed and could not be undone: recovery looks at the files and records what they
-    hold."""
+    """A write failed and could not be undone: recovery records what the files hold."""
 
 
 def replace_all(steps: Sequence[Replacement]) -> None:
@@ -115,7 +117,7 @@ def replace_all(steps: Sequence[Replacement]) -> None:
 
 
 def _each(steps: Iterable[Replacement], act: Callable[[Replacement], None], what: str) -> None:
-    """Do it for every step, whatever fails, then name the files for which it failed."""
+    """Apply `act` to every step, whatever fails, then name the files for which it failed."""
     lost = []
     for step in steps:
         try:
@@ -130,7 +132,7 @@ def _each(steps: Iterable[Replacement], act: Callable[[Replacement], None], what
 
 
 class Replacement:
-    """One file from `before` to `after`; `after` None deletes it."""
+    """Change of one file from `before` to `after`; `after` None deletes it."""
 
     def __init__(self, root: Root, path: RelPath, before: Held, after: Held | None) -> None:
         self.path = path
@@ -258,8 +260,8 @@ class Replacement:
             self.finish()
 
     def finish(self) -> None:
-        """Remove the temporary name, bring the names to the disk and close. A temporary name that
-        cannot be removed is swept by the next write of the file."""
+        """Remove the temporary name, sync the names and close. A temporary name that cannot be
+        removed is swept by the next write of the file."""
         try:
             if self._named:
                 self._unlink()
@@ -280,8 +282,8 @@ class Replacement:
 
 
 def _same_attributes(old: int, new: int) -> None:
-    """Extended attributes go along where the platform has them. An access list must: without it the
-    mode's group bits, which are its mask, would let a whole group in."""
+    """Copy extended attributes if the platform has them. An access list must be copied: without it
+    the mode's group bits, which are its mask, would admit a whole group."""
     if not hasattr(os, "listxattr"):
         return
     try:
@@ -299,7 +301,8 @@ def _same_attributes(old: int, new: int) -> None:
 
 
 def _parent(root: Root, path: RelPath, *, make: bool) -> int:
-    """The directory of `path`, made where it is missing, step by step and never through a link."""
+    """Open the directory of `path`, created if it is missing, step by step and never through a
+    link."""
     fd = fs.open(".", DIRECTORY, dir_fd=root.fd)
     for part in path.split("/")[:-1]:
         try:
@@ -325,13 +328,14 @@ def _new_mode() -> int:
 
 @lru_cache(maxsize=4_096)
 def prefix_of(name: str) -> str:
-    """How the temporary names for `name` begin: a digest, since the name itself may be as long as
-    names can be."""
+    """Return the prefix of temporary names for `name`: a digest, since the name itself may have the
+    maximum length."""
     return f".{sha256(os.fsencode(name)).hexdigest()[: _PREFIX - 2]}."
 
 
 def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
-    """Remove what an interrupted write of `path` left, and return it. The caller holds the path."""
+    """Remove the remains of an interrupted write of `path`, and return them. The caller holds the
+    path's lock."""
     folder, prefix, left = dirname(path), prefix_of(path.rpartition("/")[2]), list[bytes]()
     try:
         fd = open_directory(root, folder)
@@ -353,9 +357,9 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
 
 
 def littered(root: Root, path: RelPath) -> bool:
-    """Whether a replacement of `path` that ended in the middle may lie beside it. One listing for
-    each directory: what this process leaves it notes, and what another one leaves has an intent
-    that says so."""
+    """Return whether an interrupted replacement of `path` may have left a file beside it. One
+    listing for each directory suffices: this process notes its own remains, and another one's have
+    an intent."""
     directory = dirname(path)
     if directory not in root.swept:
         root.swept[directory] = _litter(root, directory)
@@ -380,8 +384,7 @@ def open_directory(root: Root, directory: str) -> int:
 
 
 def sync_parent(root: Root, path: RelPath) -> None:
-    """Bring the names in the directory of `path` to the disk; a directory that is gone needs
-    none."""
+    """Sync the names in the directory of `path`; a deleted directory needs none."""
     with suppress(FileNotFoundError):
         fd = open_directory(root, dirname(path))
         try:

@@ -1,7 +1,8 @@
-"""A session's writes again, on a copy: what it did to each file, from what was kept.
+"""Repeat a session's writes on a copy, from the stored versions.
 
-A copy that does not exist yet begins with the files as they were before the session. On one that
-exists the session's changes are merged with what it holds; where they meet, nothing is written."""
+A new copy begins with the files as they were before the session. On an existing one the session's
+changes are merged with its contents; if they overlap, nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +61,7 @@ def _writes(door: Door, session: str, until: int) -> Iterator[AuditEntry]:
 
 
 def _apart(root: str, target: str) -> None:
-    """A copy inside the project would be a way around the gate, and the project inside the copy no
-    copy."""
+    """Refuse a copy inside the project, which would bypass the gate, and one around the project."""
     source, other = os.path.realpath(root), os.path.realpath(target)
     if os.path.commonpath((source, other)) in (source, other):
         raise RefusedError(
@@ -115,7 +115,8 @@ def _replayed(door: Door, writes: list[AuditEntry], target: str, dry_run: bool) 
 
 @contextmanager
 def _copy(target: str, make: bool) -> Iterator[Root | None]:
-    """The copy's root, made if need be; None when there is none and nothing is to be written."""
+    """Open the copy's root, created if allowed; None if it is absent and nothing is to be
+    written."""
     try:
         if make:
             os.mkdir(target)

@@ -1,9 +1,9 @@
-"""What a model answers in a chat, as changes: fenced files with a name, edit blocks, diffs and
+"""Parser for a model's chat reply with changes: fenced files with a name, edit blocks, diffs and
 patches amid prose.
 
-Nothing is guessed. A fence without a name changes nothing and is reported; a name that could be two
-things, a file that is given twice, or a file that says "the rest stays as it is" refuses the whole
-reply."""
+Nothing is guessed. A fence without a name changes nothing and is reported. An ambiguous name, a
+file that is given twice, or a file with "the rest stays as it is" refuses the whole reply.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Kind = Literal["file", "edit", "patch"]
 
 
 class Change(NamedTuple):
-    """One block that changes one file. `line` is where it stands in the reply."""
+    """One block that changes one file. `line` is its line in the reply."""
 
     path: str
     kind: Kind
@@ -66,15 +66,15 @@ class Change(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The changes in the reply's order, and what was left alone with the reason."""
+    """The changes in the reply's order, and the ignored blocks with the reason."""
 
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
 
 
 class _Block(NamedTuple):
-    """A fenced block: where it begins, what its fence says, its lines, and a path named on the line
-    above."""
+    """A fenced block: its first line, the info string of its fence, its lines, and a path on the
+    line above."""
 
     line: int
     info: str
@@ -83,7 +83,7 @@ class _Block(NamedTuple):
 
 
 def read_reply(text: str) -> Reply:
-    """All changes of a reply. Refuses a reply whose blocks cannot be told apart."""
+    """Return all changes of a reply; refuse one whose blocks are ambiguous."""
     if len(text) > MAX_CHARS:
         raise RefusedError(f"a reply of {len(text):,} characters", rule=f"at most {MAX_CHARS:,}")
     lines = text.split("\n")
@@ -112,7 +112,7 @@ def read_reply(text: str) -> Reply:
 
 
 def _parts(lines: list[str]) -> Iterator[Change | _Block]:
-    """The reply cut into fenced blocks, and the changes that stand outside of any."""
+    """Yield the fenced blocks of the reply, and the changes outside of any."""
     at, name = 0, ""
     while at < len(lines):
         line = lines[at].rstrip("\r")
@@ -144,8 +144,7 @@ def _headed(lines: list[str], at: int) -> bool:
 
 
 def _patch_end(lines: list[str], at: int) -> int:
-    """Where a patch that stands outside of any fence ends: at its last line, or where prose begins
-    again."""
+    """Return the end of a patch outside of any fence: its last line, or the start of prose."""
     if lines[at].rstrip() == "*** Begin Patch":
         end = next(
             (n for n in range(at, len(lines)) if lines[n].rstrip() == "*** End Patch"),
@@ -161,8 +160,8 @@ def _patch_end(lines: list[str], at: int) -> int:
 
 
 def _end_of(lines: list[str], at: int, fence: re.Match[str]) -> int:
-    """The closing fence. A second opening one of the same kind inside makes it anybody's guess
-    which closes which."""
+    """Return the closing fence. A second opening one of the same kind inside would make the pairs
+    ambiguous."""
     mark, inner = fence[2], 0
     for n in range(at + 1, len(lines)):
         other = _FENCE.match(lines[n])
@@ -185,7 +184,7 @@ def _end_of(lines: list[str], at: int, fence: re.Match[str]) -> int:
 
 
 def _body(lines: list[str], indent: int) -> list[str]:
-    """The lines of a block, without the blanks that its fence was indented by."""
+    """Return the lines of a block without the indentation of its fence."""
     if not indent:
         return lines
     return [line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines]
@@ -196,7 +195,7 @@ def _text(lines: list[str]) -> str:
 
 
 def _caption(lines: list[str], at: int) -> str:
-    """A path that stands alone on the last line before `at` that says something."""
+    """Return a path that stands alone on the last non-empty line before `at`."""
     above = at - 1
     while above >= 0 and not lines[above].strip():
         above -= 1
@@ -207,7 +206,7 @@ def _caption(lines: list[str], at: int) -> str:
 
 
 def _named(info: str) -> str:
-    """A path in a fence's first line: `python src/app.py`, `python:src/app.py`, `python
+    """Return a path in a fence's first line: `python src/app.py`, `python:src/app.py`, `python
     title="src/app.py"`."""
     if name := _NAMED.search(info):
         return str(next(filter(None, name.groups())))
@@ -279,7 +278,7 @@ def _edits(block: _Block, name: str) -> Iterator[Change]:
 
 
 def _edit(lines: list[str], at: int, name: str, shift: int = 0) -> tuple[Change, int]:
-    """One search-and-replace block, and the line it ends on."""
+    """Parse one search-and-replace block; return it and its last line."""
     where = at + 1 + shift
     middle = next(
         (n for n in range(at + 1, len(lines)) if _MIDDLE.match(lines[n].rstrip("\r"))), -1
@@ -311,7 +310,8 @@ def _edit(lines: list[str], at: int, name: str, shift: int = 0) -> tuple[Change,
 
 
 def make_of(changes: tuple[Change, ...]) -> Callable[[str, bool], str]:
-    """How the changes of one file make its new text of the old one, in the reply's order."""
+    """Return a function that applies the changes of one file to its old text, in the reply's
+    order."""
 
     def make(text: str, unique: bool) -> str:
         for n, change in enumerate(changes):
@@ -352,7 +352,7 @@ def _edited(change: Change, text: str) -> str:
 
 
 def _refuse_elided(change: Change, old: str) -> None:
-    """A file that stands for more than it says would lose what it leaves out."""
+    """Refuse an abbreviated file: the omitted parts would be lost."""
     lines_before = set(old.split("\n"))
     for n, line in enumerate(change.text.split("\n")):
         if _ELIDED.match(line) and line not in lines_before and ("..." in line or "…" in line):
@@ -365,8 +365,8 @@ def _refuse_elided(change: Change, old: str) -> None:
 
 
 def by_file(changes: tuple[Change, ...]) -> dict[str, tuple[Change, ...]]:
-    """The changes of each file, files in the reply's order. A whole file, a creation or a deletion
-    stands alone."""
+    """Group the changes by file, files in the reply's order. A whole file, a creation or a deletion
+    must be the only change of its file."""
     by_path: dict[str, tuple[Change, ...]] = {}
     for change in changes:
         by_path[change.path] = (*by_path.get(change.path, ()), change)

@@ -1,7 +1,7 @@
-"""Take back writes: of a session, of a call, or to a version of a file that is kept.
+"""Undo writes: those of a session, of a call, or back to a stored version of a file.
 
-What was written since by others is merged with, or is a conflict where it meets what is taken
-back."""
+Later writes by others are merged; where they overlap the undone ones, there is a conflict.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Steps = tuple[tuple[str, str], ...]
 
 
 def writes_in(entries: Iterable[AuditEntry]) -> list[tuple[RelPath, Steps]]:
-    """Each file that these calls wrote, with its digests before and after; writes that follow upon
-    each other are one, and a write by another caller in between parts them. The last one comes
+    """Return each file that these calls wrote, with its digests before and after; consecutive
+    writes are one, and a write by another caller in between separates them. The last one comes
     first."""
     by_path: dict[str, list[tuple[str, str]]] = {}
     for entry in entries:
@@ -55,7 +55,7 @@ def undo_of(name: str, rows: Sequence[AuditRow]) -> tuple[Order, ...]:
 
 
 def version_order(door: Door, where: RelPath, version: str) -> Order:
-    """The order that gives a file the bytes and the mode of a kept version."""
+    """Return the order that gives a file the bytes and the mode of a stored version."""
     versions = door.gate.store.versions(where, 1_000)
     match = next(
         (
@@ -76,8 +76,8 @@ def version_order(door: Door, where: RelPath, version: str) -> Order:
 
 
 def undone(door: Door, order: Order) -> Plan:
-    """The file without some writes: what it was before if no write followed, else a merge with what
-    they wrote."""
+    """Plan the file without some writes: its content before them if no write followed, else a merge
+    with the later ones."""
     before = file_before(door, order.path)
     now, merged = before, False
     for was, became in order.undo:
@@ -92,7 +92,7 @@ def undone(door: Door, order: Order) -> Plan:
 
 
 def version_held(door: Door, path: RelPath, digest: str, mode: int) -> Held:
-    """A kept version as a file: its bytes, and the mode it had if anybody looked."""
+    """Return a stored version as a file: its bytes, and its mode if that was recorded."""
     data = known_bytes(door, path, digest) if digest else b""
     if data is None:
         raise SutlerError(f"what {quote(path)} held in version {version_id(digest)} is not kept")
@@ -105,7 +105,7 @@ def version_held(door: Door, path: RelPath, digest: str, mode: int) -> Held:
 
 
 def merged_step(door: Door, path: RelPath, now: Held, step: tuple[str, str]) -> Held:
-    """The file after a step between two kept versions, merged with what it holds now."""
+    """Merge the step between two stored versions into the present file."""
     base, theirs = (version_held(door, path, digest, now.mode) for digest in step)
     current, encoding = text_of(now.data, path)
     sides = Sides(

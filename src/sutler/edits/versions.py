@@ -1,5 +1,5 @@
-"""Versions that a write builds upon: what a session saw last, the bytes of a version, and diffs
-between two of them."""
+"""Versions that a write builds upon: the one a session saw last, the bytes of a version, and diffs
+between two."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from sutler.store.records import Outcome, unseal
 
 
 def last_seen(door: Door, path: RelPath) -> str:
-    """The digest of the file as this session last read or wrote it; empty when it did neither."""
+    """Return the digest of the file as this session last read or wrote it; empty if it did
+    neither."""
     rows = door.gate.store.audit_of(door.gate.caller.session, path, 200)
     for entry in map(unseal, reversed(rows)):
         whole = entry.effect == "write" or entry.first > 0  # a summary is not what the file says
@@ -25,8 +26,8 @@ def last_seen(door: Door, path: RelPath) -> str:
 
 
 def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
-    """The bytes of a version, by its id or digest: kept by a write, or made again from the text
-    that was handed out, which is only believed when its digest is the version's."""
+    """Return the bytes of a version, by its id or digest: stored by a write, or encoded from the
+    text of an earlier answer if their digest is the version's."""
     if not base:
         return None
     store = door.gate.store
@@ -50,15 +51,15 @@ def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
 
 
 class Shown(NamedTuple):
-    """A file as a model was shown it: its digest, and its text if that was all of it."""
+    """A file as a model was shown it: its digest, and its text if that was complete."""
 
     digest: str
     text: str = ""
 
 
 def keep_shown(door: Door, seen: Shown | None) -> str:
-    """The digest, whose bytes are kept as a base for a merge if the text gives them again; a text
-    alone proves nothing."""
+    """Return the digest. Its bytes are stored as a base for a merge if the text encodes to them; a
+    text alone proves nothing."""
     if seen is None:
         return ""
     data = _bytes_of(seen.text, seen.digest) if seen.text else None
@@ -85,9 +86,9 @@ _VERSIONS = 1_000  # a file that is written in a loop has versions without end
 def get_diff(
     door: Door, path: str, version1: str | None = None, version2: str | None = None
 ) -> str:
-    """A unified diff, empty without a change. The second side is the working file if no version is
-    named, the first one the newest known version that differs from it. Both sides are redacted
-    before they are compared."""
+    """Return a unified diff, empty without a change. Without a named version the second side is the
+    working file, and the first one the newest known version that differs from it. Both sides are
+    redacted before they are compared."""
     versions = (("version1", version1), ("version2", version2))
     args = tuple((name, version) for name, version in versions if version)
 
@@ -118,7 +119,7 @@ def _diff(door: Door, path: RelPath, version1: str | None, version2: str | None)
 
 
 def _side(door: Door, path: RelPath, version: str | None) -> tuple[str, str]:
-    """A version's name and clean text; the working file when no version is named."""
+    """Return a version's name and clean text, by default of the working file."""
     if version is None:
         page = door.pages.whole(path)
         door.remember(path, page)

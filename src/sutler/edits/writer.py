@@ -1,10 +1,11 @@
-"""The write side of the door: whole files, patches, edits and rollbacks, each planned, judged,
+"""The writing tools for agents: whole files, patches, edits and rollbacks, each planned, judged,
 recorded and durable.
 
-Every edit is made for the version its author saw. If that is the file as it is, it applies exactly;
-if it is an older version that is known, the edit is made there and merged by lines; an edit for an
-unknown version must fit in one place. Where two changes meet nothing is written, and the answer
-holds what is needed for the next try."""
+An edit is made for the version that its author saw. If that is the present file, it applies
+exactly; if it is a known older version, the edit is applied there and merged by lines; an edit for
+an unknown version must fit in one place. If two changes overlap nothing is written, and the answer
+holds the data for the next try.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ class Writer:
         reason: str = "",
         dry_run: bool = False,
     ) -> PatchResult:
-        """Write a whole file, add to its end, or create it and nothing else."""
+        """Write a whole file, append to it, or only create it."""
         make: Make = (
             (lambda text, _: text + content) if mode == "append" else (lambda _, __: content)
         )
@@ -78,7 +79,7 @@ class Writer:
         reason: str = "",
         dry_run: bool = False,
     ) -> PatchResult:
-        """Replace a text that stands once in the file."""
+        """Replace a text that occurs once in the file."""
         args = (("old", _digest(old)), ("new", _digest(new)))
 
         def orders() -> tuple[Order, ...]:
@@ -95,7 +96,7 @@ class Writer:
     def apply_patch(
         self, patch: str, *, path: str = "", base: str = "", reason: str = "", dry_run: bool = False
     ) -> PatchResult:
-        """Apply a patch to all its files or to none. With `path`, it must be about that file alone,
+        """Apply a patch to all its files or to none. With `path`, it must be for that file alone,
         and may be bare hunks."""
 
         def orders() -> tuple[Order, ...]:
@@ -118,7 +119,7 @@ class Writer:
     def rollback(
         self, path: str, version: str, *, reason: str = "", dry_run: bool = False
     ) -> PatchResult:
-        """Give a file the bytes and the mode of a known version; a new version says so."""
+        """Give a file the bytes and the mode of a known version, as a new version."""
 
         def orders() -> tuple[Order, ...]:
             return (version_order(self._door, self._door.admission.relpath(path), version),)
@@ -135,8 +136,8 @@ class Writer:
     def rollback_session(
         self, session: str, *, reason: str = "", dry_run: bool = False
     ) -> PatchResult:
-        """Take back every write of a session; all of them or none. What others wrote since is
-        merged with, or is a conflict where it meets what is taken back."""
+        """Undo every write of a session; all of them or none. Later writes by others are merged, or
+        a conflict if they overlap the undone ones."""
         note = reason or f"rollback of session {session}"
 
         def orders() -> tuple[Order, ...]:
@@ -145,7 +146,7 @@ class Writer:
         return self._run("rollback", "", (("session", session),), orders, note, dry_run)
 
     def rollback_call(self, call: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
-        """Take back what one call wrote, in all its files or in none; as with a session."""
+        """Undo the writes of one call, in all its files or in none, like a session's."""
         call = call.partition(".")[0]
         note = reason or f"rollback of call {call}"
 
@@ -164,7 +165,7 @@ class Writer:
         dry_run: bool = False,
     ) -> PatchResult:
         """Apply a model's chat answer: fenced files, edit blocks and patches, all of it or nothing.
-        `seen` tells, by path, what the model was shown."""
+        `seen` has, by path, the files that the model was shown."""
         if base not in ("", ANY):
             raise UsageError(
                 "one base for a whole reply",
@@ -277,7 +278,7 @@ class Writer:
 
     @contextmanager
     def _cleaned_errors(self) -> Iterator[None]:
-        """An error can quote what the caller sent or the file holds, and that can be a secret."""
+        """Remove secrets from errors, which can quote what the caller sent or the file holds."""
         try:
             yield
         except SutlerError as fault:
@@ -291,8 +292,7 @@ class Writer:
             raise
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
-        """What each file becomes; where several do not take their edit, all of them are named at
-        once."""
+        """Plan each file; if several reject their edit, name all of them at once."""
         plans: list[Plan] = []
         faults: list[ConflictError] = []
         for order in wanted:
@@ -307,14 +307,13 @@ class Writer:
         return tuple(plans)
 
     def _unchanged(self, plans: tuple[Plan, ...]) -> None:
-        """What was approved is what is written: the files must be what they were when it was
-        planned."""
+        """Refuse if a file has changed since the plan: exactly the approved change is written."""
         for plan in plans:
             if not held(self._door.root, plan.path, MAX_BYTES).same(plan.before):
                 raise stale(self._door, plan.path, plan.before.digest)
 
     def _rehearse(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> PatchResult:
-        """A plan shows what the files hold, so it is a read of each of them."""
+        """Return the plan; it shows contents of the files, so it is recorded as a read of each."""
 
         def step(left: tuple[Call, ...]) -> PatchResult:
             if left:
@@ -326,7 +325,7 @@ class Writer:
 
 
 def _bound(calls: tuple[Call, ...], plans: tuple[Plan, ...]) -> tuple[Call, ...]:
-    """The calls with the content before and after, which an approval is for."""
+    """Return the calls with the content before and after, which an approval binds."""
     return tuple(
         msgspec.structs.replace(call, base=plan.before.digest, result=plan.result)
         for call, plan in zip(calls, plans, strict=True)
