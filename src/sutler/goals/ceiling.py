@@ -27,7 +27,7 @@ class Ceiling(Struct, frozen=True):
         return f"{self.limit:,} {UNIT_NAMES[self.unit]}"
 
     def refusal(self, what: str, size: int) -> RefusedError:
-        """The error for a text that cannot be made smaller."""
+        """Return the error for a text that cannot be made smaller."""
         return RefusedError(
             f"{what} has {size:,} {UNIT_NAMES[self.unit]}, above the ceiling of {self}",
             rule="a ceiling is never exceeded",
@@ -36,5 +36,5 @@ class Ceiling(Struct, frozen=True):
 
 
 def ceiling_of(limit: int | None, unit: Unit, vocabulary: str) -> Ceiling | None:
-    """The ceiling for a limit from the settings; None without a limit."""
+    """Return the ceiling for a limit from the settings; None without a limit."""
     return None if limit is None else Ceiling(limit, unit, counter_for(unit, vocabulary))

@@ -223,7 +223,7 @@ def _listed(name: str, base: Base, compat: bool) -> Listed:
 
 
 def claw_files(bases: Sequence[Base]) -> tuple[ClawFile, ...]:
-    """The claw.yaml of each base that has one, nearest first."""
+    """Return the claw.yaml of each base that has one, nearest first."""
     files: list[ClawFile] = []
     for base in bases:
         path = os.path.join(base.path, "claw.yaml")

@@ -13,7 +13,7 @@ def template_text(template: str, name: str, pack: Pack) -> str:
 
 
 def context_of(pack: Pack) -> dict[str, Value]:
-    """The names that a template may use; docs/guide.md lists them."""
+    """Return the names that a template may use; docs/guide.md lists them."""
     preamble = pack.preamble
     return {
         "project": quote(preamble.project),

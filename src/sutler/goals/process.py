@@ -108,7 +108,7 @@ class _Held:
 
 
 def end_group(child: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of a child's process group: the child and its descendants in the group."""
+    """Kill the rest of a child's process group: the child and its descendants in the group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

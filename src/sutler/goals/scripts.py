@@ -1,8 +1,9 @@
 """Run context scripts: shell commands, in declared order, whose trimmed output the prompt can use.
 
 Parameters reach a script in two ways: the template inserts them into the command, as in the
-original; and as environment variables (`SUTLER_ARG_<NAME>`), which are safe from shell
-injection."""
+original; and environment variables (`SUTLER_ARG_<NAME>`) hold them, which are safe from shell
+injection.
+"""
 
 from __future__ import annotations
 

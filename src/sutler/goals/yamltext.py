@@ -33,7 +33,7 @@ class Field:
         raise UsageError(f"{self.file}:{self.line}: {what}", next_step=next_step)
 
     def _plain(self) -> str | None:
-        """The text of a scalar without quotes, else None."""
+        """Return the text of a scalar without quotes, else None."""
         node = self._node
         if node.id == "scalar" and getattr(node, "style", None) is None:
             return str(node.value)
