@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 
 from msgspec import Struct
@@ -58,38 +59,12 @@ def build_matcher(pattern: str | None) -> Callable[[str], bool]:
     There is no backtracking: a pattern with many stars cannot take exponential time."""
     if not pattern:
         return lambda value: True
-    pieces = pattern.split("*")
-
-    def matches(value: str) -> bool:
-        return "\n" not in value and _match_pieces(pieces, value)
-
-    return matches
-
-
-def _match_pieces(pieces: list[str], value: str) -> bool:
-    """Match the texts between stars, each at its leftmost position; the first and the last are
-    anchored."""
-    if len(pieces) == 1:
-        return len(value) == len(pieces[0]) and _fits(pieces[0], value, 0)
-    first, *middle, last = pieces
-    if len(value) < len(first) + len(last) or not _fits(first, value, 0):
-        return False
-    if not _fits(last, value, len(value) - len(last)):
-        return False
-    at, end = len(first), len(value) - len(last)
-    for piece in middle:
-        # The leftmost match leaves the most room for the remaining pieces.
-        start = next(
-            (pos for pos in range(at, end - len(piece) + 1) if _fits(piece, value, pos)), None
-        )
-        if start is None:
-            return False
-        at = start + len(piece)
-    return True
-
-
-def _fits(piece: str, value: str, at: int) -> bool:
-    return all(want in ("?", value[at + n]) for n, want in enumerate(piece))
+    first, *others = (re.escape(piece).replace(r"\?", ".") for piece in pattern.split("*"))
+    # The leftmost place of a piece leaves the most room for the others; an atomic group keeps it.
+    middle = "".join(f"(?>.*?{piece})" for piece in others[:-1])
+    last = f".*{others[-1]}" if others else ""
+    matches = re.compile(first + middle + last).fullmatch
+    return lambda value: matches(value) is not None
 
 
 class Marker(str):

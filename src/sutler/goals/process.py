@@ -3,20 +3,30 @@ killed with the child."""
 
 from __future__ import annotations
 
+import math
 import os
 import selectors
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
 from types import FrameType
 from typing import Literal
 
 from msgspec import Struct
 
 _CHUNK = 1 << 16
+
+
+def status(code: int) -> str:
+    """Exit status in the original's spelling."""
+    if code >= 0:
+        return f"exit status: {code}"
+    name = signal.Signals(-code).name if -code in list(signal.Signals) else "unknown"
+    return f"signal: {-code} ({name})"
 
 
 class Finished(Struct, frozen=True):
@@ -29,11 +39,7 @@ class Finished(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """Exit status in the original's spelling."""
-        if self.code >= 0:
-            return f"exit status: {self.code}"
-        name = signal.Signals(-self.code).name if -self.code in list(signal.Signals) else "unknown"
-        return f"signal: {-self.code} ({name})"
+        return status(self.code)
 
 
 class Bounds(Struct, frozen=True):
@@ -67,14 +73,33 @@ def capture(
         )
         try:
             held.release()
-            out, err, stopped = _talk(child, stdin, bounds)
+            return _captured(child, stdin, bounds)
         finally:
             end_group(child)
-            for pipe in (child.stdin, child.stdout, child.stderr):
-                if pipe:
-                    with suppress(OSError):
-                        pipe.close()
-    return Finished(child.returncode, out, err, stopped)
+
+
+class _TooLongError(Exception):
+    """Raised by a taker of output when a limit is exceeded."""
+
+
+def _captured(child: subprocess.Popen[bytes], stdin: bytes, bounds: Bounds) -> Finished:
+    texts = bytearray(), bytearray()
+
+    def keep(text: bytearray, block: bytes) -> None:
+        text += block
+        if len(text) > bounds.out_bytes:
+            raise _TooLongError
+
+    stopped: Literal["", "time", "size"] = ""
+    try:
+        takers = [partial(keep, text) for text in texts]
+        converse(child, stdin, takers, bounds.seconds)
+    except subprocess.TimeoutExpired:
+        stopped = "time"
+    except _TooLongError:
+        stopped = "size"
+    end_group(child)
+    return Finished(child.returncode, bytes(texts[0]), bytes(texts[1]), stopped)
 
 
 class _Held:
@@ -114,43 +139,46 @@ def end_group(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def _talk(
-    child: subprocess.Popen[bytes], stdin: bytes, bounds: Bounds
-) -> tuple[bytes, bytes, Literal["", "time", "size"]]:
-    if child.stdin is None or child.stdout is None or child.stderr is None:
-        raise RuntimeError("a captured child has three pipes")
-    deadline = time.monotonic() + bounds.seconds
-    heard: dict[int, bytearray] = {
-        child.stdout.fileno(): bytearray(),
-        child.stderr.fileno(): bytearray(),
-    }
-    to_write = memoryview(stdin)
-    with selectors.DefaultSelector() as selector:
-        for fd in heard:
-            selector.register(fd, selectors.EVENT_READ)
-        # A child that does not read its input must not stop us from reading its output.
-        os.set_blocking(child.stdin.fileno(), False)
-        selector.register(child.stdin.fileno(), selectors.EVENT_WRITE)
-        stopped: Literal["", "time", "size"] = ""
-        while selector.get_map() and not stopped:
+def converse(
+    child: subprocess.Popen[bytes],
+    data: bytes,
+    takers: Sequence[Callable[[bytes], None]],
+    seconds: float | None,
+    patience: float = math.inf,
+) -> None:
+    """Feed a child and wait for it. `takers` get the blocks of its stdout and its stderr as they
+    arrive. Raise TimeoutExpired after `seconds`. A descendant may hold a pipe open after the child
+    has ended: then end at `patience` seconds without output."""
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    rest = memoryview(data)
+    with ExitStack() as stack:
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            if pipe is not None:
+                stack.enter_context(pipe)
+        selector = stack.enter_context(selectors.DefaultSelector())
+        for pipe, take in zip((child.stdout, child.stderr), takers, strict=False):
+            if pipe is not None:
+                selector.register(pipe, selectors.EVENT_READ, take)
+        if child.stdin is not None:
+            # A child that does not read its input must not stop us from reading its output.
+            os.set_blocking(child.stdin.fileno(), False)
+            selector.register(child.stdin, selectors.EVENT_WRITE)
+        while selector.get_map():
             left = deadline - time.monotonic()
             if left <= 0:
-                stopped = "time"
+                raise subprocess.TimeoutExpired(child.args, seconds or 0)
+            ended = child.poll() is not None  # before `select`, so that the last output is read
+            ready = selector.select(min(left, patience, 1.0))
+            if ended and not ready and patience < math.inf:
                 break
-            for key, _ in selector.select(min(left, 1.0)):
-                if key.fd in heard:
-                    data = os.read(key.fd, _CHUNK)
-                    heard[key.fd] += data
-                    if not data:
-                        selector.unregister(key.fd)
-                    if len(heard[key.fd]) > bounds.out_bytes:
-                        stopped = "size"
+            for key, _ in ready:
+                if key.data is None:
+                    rest = _feed(child, selector, rest)
+                elif block := os.read(key.fd, _CHUNK):
+                    key.data(block)
                 else:
-                    to_write = _feed(child, selector, to_write)
-    if not stopped:
-        stopped = _await(child, deadline)
-    out, err = (bytes(part) for part in heard.values())
-    return out, err, stopped
+                    selector.unregister(key.fileobj)
+    child.wait(None if seconds is None else max(0.0, deadline - time.monotonic()))
 
 
 def _feed(
@@ -159,21 +187,12 @@ def _feed(
     """Write as much as the pipe accepts; close it at the end, or if the child has closed it."""
     if child.stdin is None:
         return data
-    fd = child.stdin.fileno()
     written = len(data)
     with suppress(BrokenPipeError):
-        written = os.write(fd, data[:_CHUNK]) if data else 0
+        written = os.write(child.stdin.fileno(), data[:_CHUNK]) if data else 0
     data = data[written:]
     if not data:
-        selector.unregister(fd)
+        selector.unregister(child.stdin)
         with suppress(OSError):
             child.stdin.close()
     return data
-
-
-def _await(child: subprocess.Popen[bytes], deadline: float) -> Literal["", "time"]:
-    try:
-        child.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:  # the caller ends it, with all of its group
-        return "time"
-    return ""

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import errno
 import os
-import selectors
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import IO, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from sutler.errors import ModelCommandError, UsageError
-from sutler.goals.process import end_group
+from sutler.goals.process import converse, end_group, status
 
 PLACEHOLDER = "{{prompt}}"
 LARGE = 1024 * 1024
 _WORD_LIMIT = 128 * 1024 if sys.platform == "linux" else 1 << 30
 """Linux rejects a single argument of 128 KiB or more, whatever ARG_MAX is."""
+_SILENCE = 0.5  # a model command may leave a server behind that holds its pipe
 
 
 class Target(Struct, frozen=True):
@@ -192,14 +188,6 @@ def send(
         )
 
 
-def status(code: int) -> str:
-    """Exit status in the original's spelling."""
-    if code >= 0:
-        return f"exit status: {code}"
-    names = {member.value: member.name for member in signal.Signals}
-    return f"signal: {-code} ({names.get(-code, 'unknown')})"
-
-
 def _run(
     delivery: Delivery, prompt: str, environ: Mapping[str, str], cwd: str, watching: Watching
 ) -> int:
@@ -228,7 +216,8 @@ def _run(
             f"Failed to execute LLM command: '{delivery.words[0]}': {reason}"
         ) from None
     try:
-        _converse(child, data, watching)
+        takers = [watching.sink] if watching.sink else []
+        converse(child, data or b"", takers, watching.seconds, _SILENCE)
     except subprocess.TimeoutExpired:
         raise ModelCommandError(
             f"LLM command '{delivery.words[0]}' did not finish in {watching.seconds:g} seconds",
@@ -243,42 +232,6 @@ def _run(
         if watching.apart:
             end_group(child)
     return child.returncode
-
-
-def _converse(child: subprocess.Popen[bytes], data: bytes | None, watching: Watching) -> None:
-    """Feed the child and wait for it; with a sink, pass its output on as it arrives."""
-    if watching.sink is None:
-        child.communicate(data, timeout=watching.seconds)
-        return
-    deadline = None if watching.seconds is None else time.monotonic() + watching.seconds
-    if child.stdin is not None:
-        threading.Thread(target=_feed, args=(child.stdin, data or b""), daemon=True).start()
-    output = child.stdout
-    if output is None:
-        raise RuntimeError("a child with a sink has a pipe for its output")
-    with output, selectors.DefaultSelector() as selector:
-        selector.register(output.fileno(), selectors.EVENT_READ)
-        while True:
-            left = 0.5 if deadline is None else min(0.5, deadline - time.monotonic())
-            if left <= 0:
-                raise subprocess.TimeoutExpired(child.args, watching.seconds or 0)
-            ended = child.poll() is not None  # before `select`, so that the last output is read
-            if selector.select(left):
-                block = os.read(output.fileno(), 1 << 16)
-                if not block:
-                    break
-                watching.sink(block)
-            elif ended:  # a surviving descendant holds the pipe open
-                break
-    child.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
-
-
-def _feed(pipe: IO[bytes], data: bytes) -> None:
-    """Write the prompt; a program that closes its stdin early has read enough."""
-    with suppress(OSError):
-        pipe.write(data)
-    with suppress(OSError):
-        pipe.close()
 
 
 def pass_through(command: str, *, environ: Mapping[str, str], cwd: str) -> int:
