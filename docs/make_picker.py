@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import re
 import sys
 
-from sutler.fronts.cli.pick import Task
-from sutler.fronts.console import Console
 from sutler.fronts.tui.app import Picker
+from sutler.fronts.tui.picking import Plan
+from sutler.fronts.tui.verbs import Verbs
 from sutler.pack.project import Project
 from sutler.store.records import PROFILES, Caller
 
@@ -19,12 +18,10 @@ KEYS = ("down", "down", "enter", "down", "down", "space", "down", "space", "down
 
 async def drawn(folder: str) -> str:
     os.chdir(folder)
-    task = Task(Project(folder), Console(quiet=True))
-    budget = task.set_budget(["20k"])
+    verbs = Verbs(Project(folder))
+    verbs.set_budget(["20k"])
     caller = Caller("docs", "picture", PROFILES["person"])
-    app = Picker(
-        folder, caller, task.plan(()), budget, task.actions(argparse.Namespace(null=False))
-    )
+    app = Picker(verbs, caller, Plan({}, weighed=False))
     async with app.run_test(size=(100, 26)) as pilot:
         await app.workers.wait_for_complete()
         await pilot.press(*KEYS)

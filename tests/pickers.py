@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import threading
@@ -10,19 +9,30 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from textual.pilot import Pilot
 
-from sutler.fronts.cli.pick import Task
-from sutler.fronts.console import Console
 from sutler.fronts.tui.app import Picker
 from sutler.fronts.tui.picking import Plan, Weight
+from sutler.fronts.tui.verbs import Verbs
 from sutler.pack import picks
 from sutler.pack.project import Project
 from sutler.store.records import PROFILES, Caller
 from tests.limits import LIMIT
 
 Act = Callable[[Picker, Pilot[bool]], Awaitable[None]]
+
+
+class Gated(Verbs):
+    """Weighs files only after the gate is set, if there is one."""
+
+    def __init__(self, project: Project, gate: threading.Event | None) -> None:
+        super().__init__(project)
+        self._gate = gate
+
+    def weigh(self, progress: Callable[[int, int], None] | None = None) -> Mapping[str, Weight]:
+        if self._gate is not None:
+            self._gate.wait(LIMIT)
+        return super().weigh(progress)
 
 
 def drive(
@@ -38,19 +48,10 @@ def drive(
     """
 
     async def play() -> Picker:
-        task = Task(Project(str(folder)), Console(quiet=True))
-        budget = task.set_budget([str(limit)])
-        plan = Plan({}, picks.kept(task.root, os.environ), weighed=False)
-        caller = Caller("test:person", "pick", PROFILES["person"])
-        actions = task.actions(argparse.Namespace(null=False))
-        if gate is not None:
-
-            def weigh(progress: Callable[[int, int], None]) -> Mapping[str, Weight]:
-                gate.wait(LIMIT)
-                return task.weigh(progress)
-
-            actions = replace(actions, weigh=weigh)
-        app = Picker(task.root, caller, plan, budget, actions)
+        verbs = Gated(Project(str(folder)), gate)
+        verbs.set_budget([str(limit)])
+        plan = Plan({}, picks.kept(verbs.root, os.environ), weighed=False)
+        app = Picker(verbs, Caller("test:person", "pick", PROFILES["person"]), plan)
         async with app.run_test(size=size) as pilot:
             if gate is None:
                 await until(pilot, lambda: app.plan.weighed)

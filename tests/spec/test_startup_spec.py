@@ -27,7 +27,7 @@ NOT_FOR_PACK = frozenset(
     """
     asyncio ctypes difflib email http importlib.metadata jinja2 locale logging multiprocessing pathlib shtab
     shutil socket sqlite3 splintr ssl subprocess tempfile textual tomllib unittest urllib.request yaml
-    sutler.access sutler.pack.unpack ctypes sutler.fronts.cli.clipboard
+    sutler.access sutler.pack.unpack ctypes sutler.fronts.clipboard
     sutler.fronts.cli.inspection sutler.fronts.cli.setup sutler.fronts.cli.split sutler.fronts.cli.unpack sutler.goals
     sutler.formats.parser sutler.formats.split
     """.split()

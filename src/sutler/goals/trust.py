@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
@@ -78,16 +77,11 @@ class TrustStore:
         return granted
 
     def _write(self, entries: Mapping[str, str]) -> None:
-        folder = os.path.dirname(os.path.abspath(self.path))
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        # Rename after sync: a crash must not leave a truncated file.
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".trust-")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(dict(sorted(entries.items())), stream, indent=1)
-            stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())  # before the rename: a power cut must not leave an empty file
-        os.replace(temporary, self.path)
+        from sutler.store.state import replace_private
+
+        os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
+        text = json.dumps(dict(sorted(entries.items())), indent=1)
+        replace_private(self.path, f"{text}\n".encode())
 
 
 MAX_HELPER = 16 * 1024 * 1024  # a helper is hashed at every run

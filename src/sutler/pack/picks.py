@@ -15,7 +15,7 @@ from sutler.paths import quote, unquote
 from sutler.scan.place import config_files
 from sutler.store.atomic import write_atomic
 from sutler.store.home import project_folder
-from sutler.store.state import private_file
+from sutler.store.state import replace_private
 from sutler.system import fs
 
 _FILE = "picked.json"
@@ -38,9 +38,7 @@ def keep(root: str, environ: Mapping[str, str], paths: Iterable[str]) -> str:
     """Remember the picks, whole or not at all; returns why that failed, or nothing."""
     try:
         path = os.path.join(project_folder(root, environ)[0], _FILE)
-        temporary = f"{path}.{os.urandom(8).hex()}"
-        private_file(temporary, msgspec.json.encode([quote(one) for one in paths]))
-        os.replace(temporary, path)
+        replace_private(path, msgspec.json.encode([quote(name) for name in paths]))
     except OSError as fault:
         return f"the picks cannot be kept: {fault.strerror}"
     except SutlerError as fault:

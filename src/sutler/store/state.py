@@ -87,6 +87,13 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
         fs.close(fd)
 
 
+def replace_private(path: str, content: bytes) -> None:
+    """Replace a 0600 file, or create it: whole or not at all."""
+    temporary = f"{path}.{os.urandom(8).hex()}"
+    private_file(temporary, content)
+    os.replace(temporary, path)
+
+
 def refuse_inside(state: str, root: str) -> None:
     """Raise RefusedError if the state directory is inside the project. Directories are compared by
     device and inode, because a name can be a link."""

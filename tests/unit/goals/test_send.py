@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sutler.errors import ModelCommandError, UsageError
+from sutler.goals.process import status
 from sutler.goals.send import (
     PROFILES,
     Target,
@@ -16,7 +17,6 @@ from sutler.goals.send import (
     plan,
     profile,
     send,
-    status,
     target_of_line,
 )
 from tests.conftest import Plant

@@ -149,7 +149,7 @@ def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> No
 def _leave(args: argparse.Namespace, console: Console, project: Project, sending: Sending) -> int:
     destination = "stdout"
     if args.copy:
-        from sutler.fronts.cli.clipboard import copy
+        from sutler.fronts.clipboard import copy
 
         destination = copy(sending.data.decode())
     elif args.output and args.output != "-":

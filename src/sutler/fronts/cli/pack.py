@@ -131,7 +131,7 @@ def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> st
 
         return write_parts(packing, args.output, config.parse_size(args.split, "--split"))
     if args.copy:
-        from sutler.fronts.cli.clipboard import copy
+        from sutler.fronts.clipboard import copy
 
         return copy(packing.text())
     if (args.assign or args.cite or args.template) and not args.json:

@@ -12,14 +12,15 @@ from textual.widgets import Input
 
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.tui import commands
-from sutler.fronts.tui.actions import Actions
 from sutler.fronts.tui.commands import Reply, Scene
 from sutler.fronts.tui.door_thread import DoorThread, Stopped
 from sutler.fronts.tui.panes import TreePane
-from sutler.fronts.tui.picking import Budget, Plan
+from sutler.fronts.tui.picking import Plan
 from sutler.fronts.tui.question import Asker
 from sutler.fronts.tui.screen import PickerScreen
+from sutler.fronts.tui.verbs import Verbs
 from sutler.paths import counted
+from sutler.secrets.cleaner import told
 from sutler.store.records import Caller
 
 WIDE = 120
@@ -36,14 +37,12 @@ class Picker(PickerScreen):
     The screen opens empty. Names and sizes follow as soon as the tree is walked; the exact weights
     replace the estimates when all files are read, with the picks made in the meantime."""
 
-    def __init__(
-        self, root: str, caller: Caller, plan: Plan, budget: Budget, actions: Actions
-    ) -> None:
-        super().__init__(plan, budget, actions.redacted)
-        self.actions = actions
+    def __init__(self, verbs: Verbs, caller: Caller, plan: Plan) -> None:
+        super().__init__(plan, verbs.budget())
+        self.verbs = verbs
         self.pick_everything = False  # as soon as the files are listed
         self.ask = Asker(self)
-        self.door_thread = DoorThread(root, caller, self.ask)
+        self.door_thread = DoorThread(verbs.root, caller, self.ask)
         self._to_keep = False
         self._rest: Timer | None = None
 
@@ -69,7 +68,7 @@ class Picker(PickerScreen):
 
     async def load(self) -> None:
         """List the files, then weigh them; picks are kept throughout."""
-        listed = await self.door_thread.do(self.actions.listed)
+        listed = await self.door_thread.do(self.verbs.listed)
         self.plan = Plan(listed, self.plan.kept(), weighed=False)
         if self.pick_everything:
             self.plan.pick_all(self.plan.below(""))
@@ -86,12 +85,12 @@ class Picker(PickerScreen):
     async def weigh(self) -> None:
         timer = self.set_interval(PAUSE, self.show_bar)
         try:
-            files = await self.weighing.call(self.actions.weigh)
+            files = await self.weighing.call(self.verbs.weigh)
         except Stopped:
             return
         finally:
             timer.stop()
-        self.plan = Plan(files, self.plan.kept(), self.actions.frame())
+        self.plan = Plan(files, self.plan.kept(), self.verbs.frame)
         self.redraw()
 
     # keeping
@@ -109,7 +108,7 @@ class Picker(PickerScreen):
         moment."""
         if self._to_keep:
             self._to_keep = False
-            if trouble := self.actions.keep(self.plan.kept()):
+            if trouble := self.verbs.keep(self.plan.kept()):
                 self.status(trouble)
 
     # keys
@@ -246,7 +245,7 @@ class Picker(PickerScreen):
         except SutlerError as error:
             steps = [error.what, error.rule and f"rule: {error.rule}", error.next_step]
             self.status("; ".join(step for step in steps if step))
-            self.text_pane.show_text(self.actions.redacted(str(error)))
+            self.text_pane.show_text(told(str(error)))
         except OSError as error:
             self.status(f"{error.strerror or error}")
 
@@ -281,7 +280,7 @@ class Picker(PickerScreen):
         )
 
     async def command_budget(self, words: Sequence[str]) -> None:
-        self.budget = self.actions.budget(words)
+        self.budget = self.verbs.set_budget(words)
         await self.weigh()
         self.status(f"the budget is {self.budget.limit or 'no limit'} {self.budget.unit}")
 
@@ -298,7 +297,7 @@ class Picker(PickerScreen):
 
     async def command_profile(self, words: Sequence[str]) -> None:
         if not words:
-            names = self.actions.profiles()
+            names = self.verbs.profiles()
             self.answer(
                 Reply(
                     f"{len(names):,} profiles; /profile NAME picks what one selects",
@@ -306,24 +305,24 @@ class Picker(PickerScreen):
                 )
             )
             return
-        chosen = set(await self.door_thread.do(lambda: self.actions.profile(words[0])))
+        chosen = set(await self.door_thread.do(lambda: self.verbs.selected_by(words[0])))
         self.plan.pick_all(self.plan.below(""), False)
         self.change([path for path in self.plan.below("") if path in chosen], True)
 
     async def command_why(self, words: Sequence[str]) -> None:
         path = commands.named(self.scene(), words)
-        self.answer(Reply(path, await self.door_thread.do(lambda: self.actions.why(path))))
+        self.answer(Reply(path, await self.door_thread.do(lambda: self.verbs.why(path))))
 
     async def command_keep(self, words: Sequence[str]) -> None:
-        self.status(self.actions.add_profile(words[0] if words else "", self.plan))
+        self.status(self.verbs.add_profile(words[0] if words else "", self.plan))
 
     async def command_export(self, words: Sequence[str]) -> None:
-        self.status(self.actions.export(self.plan.chosen(), _single(words, "/export")))
+        self.status(self.verbs.export(self.plan.chosen(), _single(words, "/export")))
 
     async def command_pack(self, words: Sequence[str]) -> None:
         paths, target = self.plan.chosen(), _single(words, "/pack")
         self.status("packing …")
-        self.status(await self.door_thread.do(lambda: self.actions.pack(paths, target)))
+        self.status(await self.door_thread.do(lambda: self.verbs.pack(paths, target)))
 
     async def command_copy(self, words: Sequence[str]) -> None:
         paths = self.plan.chosen()
@@ -332,7 +331,7 @@ class Picker(PickerScreen):
             self.call_from_thread(self.copy_to_clipboard, text)
 
         self.status("packing …")
-        self.status(await self.door_thread.do(lambda: self.actions.copy(paths, by_terminal)))
+        self.status(await self.door_thread.do(lambda: self.verbs.copy(paths, by_terminal)))
 
     async def command_quit(self, words: Sequence[str]) -> None:
         self.action_done()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
@@ -15,6 +13,7 @@ from sutler.fronts.console import harmless
 from sutler.fronts.tui.door_thread import Background
 from sutler.fronts.tui.panes import TextPane, TreePane
 from sutler.fronts.tui.picking import Budget, Plan, bar_line
+from sutler.secrets.cleaner import told
 
 NARROW = 70
 """Columns below which tree and text do not stand side by side."""
@@ -65,7 +64,7 @@ class PickerScreen(App[bool]):
     text_pane: TextPane
     line: Input
 
-    def __init__(self, plan: Plan, budget: Budget, redacted: Callable[[str], str]) -> None:
+    def __init__(self, plan: Plan, budget: Budget) -> None:
         super().__init__()
         # the terminal's own sixteen colours: nothing more is needed, over SSH as well
         self.theme = "ansi-dark"
@@ -74,7 +73,6 @@ class PickerScreen(App[bool]):
         self.open_folders: set[str] = set()
         self.word = ""
         self.heaviest = False
-        self._redacted = redacted
 
     def compose(self) -> ComposeResult:
         yield Static(id="bar", markup=False)
@@ -124,7 +122,7 @@ class PickerScreen(App[bool]):
         self.say_at("#bar", state + bar_line(self.plan, self.budget, self.size.width - len(state)))
 
     def status(self, text: str) -> None:
-        self.say_at("#status", harmless(self._redacted(text)).replace("\n", "; "))
+        self.say_at("#status", harmless(told(text)).replace("\n", "; "))
 
     def say_at(self, place: str, line: str) -> None:
         for widget in self.query(place).results(Static):  # none while the screen closes
