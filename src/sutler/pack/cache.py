@@ -1,12 +1,12 @@
-"""What earlier packs of a project learned about its files, kept between runs and looked up by
-content.
+"""Cache of earlier packs of a project, looked up by content.
 
-Kept is the result of redaction for a content, and the tokens of the section that showed it, whole
-or cut. For most files that is a digest and a number; for a file with something to redact, the
-changed lines as they may leave. A cached result is used when the file's bytes have the digest on
-record. The digest itself is taken from the cache when the inode, the size and both times are
-unchanged, and the file was left alone for some seconds before it was read. A cache that is damaged,
-old or made by other rules is ignored."""
+It holds the result of redaction for a content, and the tokens of the section that showed it, whole
+or cut. For most files that is a digest and a number; for a file with redactions, the changed lines
+in clean form. A cached result is used if the file's bytes have the digest on record. The digest
+itself is taken from the cache if the inode, the size and both times are unchanged, and the file was
+at rest for some seconds before it was read. A cache that is damaged, outdated or made by other
+rules is ignored.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _FORMAT = 7
 _CHECK = 4  # bytes of the checksum
 UNCOUNTED = -1
 RACY_NS = 2_000_000_000
-"""A file changed this shortly before it was read may change again within one tick of the clock: not
-trusted."""
+"""A file that changed within this time before it was read may change again within one tick of the
+clock, so it is not trusted."""
 MAX_FIGURES = 2000  # figures of other goals and formats would grow without end
 MAX_CHANGED = 1_000_000
-"""Characters of changed lines that are kept of one file."""
+"""Limit of cached characters of changed lines for one file."""
 _LONG = 1 << 20
 _ADDRESSED: frozenset[str] = frozenset(
     ("full", "head_tail")
@@ -51,9 +51,9 @@ _ADDRESSED: frozenset[str] = frozenset(
 
 
 class CachedFile(Struct, frozen=True, array_like=True, omit_defaults=True):
-    """One file as it was last packed. No digest: the file holds no text. `section` is what its
-    section depended on besides the content; `lines` are those that redaction changed, by number
-    from 0."""
+    """Record of one file as last packed. Without a digest the file holds no text. `section` are the
+    dependencies of its section besides the content; `lines` are those that redaction changed, by
+    number from 0."""
 
     digest: str
     tokens: int = UNCOUNTED
@@ -65,15 +65,15 @@ class CachedFile(Struct, frozen=True, array_like=True, omit_defaults=True):
 
 
 class Files(Struct, frozen=True, array_like=True):
-    """Cached files by path, as they lie in the cache folder."""
+    """Cached files by path, as stored in the cache folder."""
 
     format: int
     files: dict[str, CachedFile]
 
 
 class Figures(Struct, frozen=True, array_like=True):
-    """Numbers about texts, by kind and digest. A file of its own: a limited pack need not read
-    about every file."""
+    """Numbers of texts, by kind and digest, in a file of their own: a limited pack need not read
+    the records of all files."""
 
     format: int
     figures: dict[str, int]
@@ -84,20 +84,21 @@ NO_FIGURES = Figures(0, {})
 
 
 def stat_key(file: FileEntry | Blob) -> tuple[int, ...]:
-    """What changes whenever the file is written: its time of change cannot be set back."""
+    """Return the stat fields that change with every write: the time of change (ctime) cannot be set
+    back."""
     return file.size, file.mtime_ns, file.ctime_ns, file.inode
 
 
 def section_key(section: Section) -> str:
-    """What a section's tokens depend on besides content, path, format and cut."""
+    """Return the dependencies of a section's tokens besides content, path, format and cut."""
     mode = "100755" if section.mode & 0o100 else "100644"
     numbers = section.sha256 if section.body.findings else ""  # ordinals depend on other files
     return f"{mode} {section.level} {section.reason} {numbers}".rstrip()
 
 
 class PackCache:
-    """Cached files by path. `learn` adds to it; `save` keeps it, if there is anything new. Without
-    a name it keeps nothing."""
+    """Cached files by path. `learn` adds a record; `save` writes them if there are new ones.
+    Without a name nothing is saved."""
 
     __slots__ = (
         "_environ",
@@ -122,7 +123,7 @@ class PackCache:
 
     @property
     def files(self) -> Mapping[str, CachedFile]:
-        """What earlier runs left; read on first use."""
+        """Records of earlier runs, read on first use."""
         if self._files is None:
             stored = decoded(home.cached(self.name, self._environ), Files)
             self._files = stored if stored is not None and stored.format == _FORMAT else NO_FILES
@@ -138,15 +139,15 @@ class PackCache:
         return self._figures.figures
 
     def unchanged(self, path: str, stat_key: tuple[int, ...]) -> CachedFile | None:
-        """The record of a file whose size, times and inode are still those on record."""
+        """Return the record of a file whose size, times and inode are still those on record."""
         cached = self._fresh.get(path) or self.files.get(path)
         if cached is not None and cached.stat_key and cached.stat_key == stat_key:
             return cached
         return None
 
     def redacted(self, loaded: Loaded) -> CleanText | None:
-        """The result of redaction for this content under this path, if it is on record. What a
-        processor printed does not follow from the content of its file."""
+        """Return the result of redaction for this content under this path, if it is on record. A
+        processor's output is not cached here: it does not depend on the file's content alone."""
         if loaded.encoding == PROCESSED:
             return None
         cached = self._fresh.get(loaded.path) or self.files.get(loaded.path)
@@ -160,7 +161,7 @@ class PackCache:
         return CleanText("\n".join(lines), cached.findings, cached.hidden)
 
     def record_of(self, loaded: Loaded, clean: CleanText) -> CachedFile | None:
-        """The record to keep of a redacted file; None for one that is better redacted again."""
+        """Return the record of a redacted file; None if redacting again is better."""
         if not self.name or loaded.encoding == PROCESSED:
             return None
         cached = self._fresh.get(loaded.path) or self.files.get(loaded.path)
@@ -172,8 +173,8 @@ class PackCache:
         return replace(cached, stat_key=stat_key)
 
     def tokens(self, section: Section, count: Callable[[], int]) -> int:
-        """What a section costs in tokens: from the cache, or counted and added to the record of its
-        file. Excerpts go by their text, since they depend on the task."""
+        """Return the tokens of a section: from the cache, or counted and added to its file's
+        record. Excerpts are cached by their text, since they depend on the task."""
         state = section_key(section)
         if section.level not in _ADDRESSED:
             key = (state, section.sha256, section.source, section.encoding, section.path)
@@ -189,7 +190,7 @@ class PackCache:
         return tokens
 
     def figure(self, kind: str, text: str, make: Callable[[], int]) -> int:
-        """A number about a text: from the cache, or made and noted."""
+        """Return a number of a text, cached or computed."""
         if not self.name:
             return make()
         key = f"{kind} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
@@ -198,7 +199,7 @@ class PackCache:
         return self._noted[key]
 
     def trusted(self, stat_key: tuple[int, ...]) -> tuple[int, ...]:
-        """The stat key of a file if it may be relied on, else nothing."""
+        """Return the stat key of a file if it is reliable, else ()."""
         return stat_key if stat_key and max(stat_key[1:3]) < self._started - RACY_NS else ()
 
     def learn(self, path: str, record: CachedFile | None) -> None:
@@ -206,16 +207,16 @@ class PackCache:
             self._fresh[path] = record
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Keep no record of these files: their paths hold a secret."""
+        """Drop the records of these files, whose paths hold a secret."""
         self._forgotten |= set(paths)
 
     def learned(self, path: str) -> CachedFile | None:
-        """The record that this process made, for a worker to send home."""
+        """Return the record that this process made; a worker sends it to its parent."""
         return self._fresh.get(path)
 
     def save(self, *, whole: bool) -> None:
-        """Keep what this run learned. A run that saw the `whole` project drops the files it did not
-        see."""
+        """Save the records of this run. A run over the `whole` project drops those of other
+        files."""
         if not self.name:
             return
         if self._noted and not self._noted.items() <= self.figures.items():
@@ -239,14 +240,14 @@ class PackCache:
 
 
 NO_CACHE = PackCache("", {})
-"""For runs that have no use for a cache: it keeps nothing."""
+"""A cache that saves nothing, for runs without use for one."""
 
 
 def cache_for(
     root: str, settings: Settings, request: Request, environ: Mapping[str, str]
 ) -> PackCache:
-    """The cache of a project for packs of this kind: other rules, another format, cut or
-    vocabulary, another cache."""
+    """Return the cache of a project for packs of this kind: rules, format, cut and vocabulary each
+    select another one."""
     rules = ""
     if settings.flag("redact"):
         from sutler.secrets.cleaner import redactor_mark
@@ -282,7 +283,8 @@ def _record(loaded: Loaded, clean: CleanText) -> CachedFile | None:
 
 
 def _lines(text: str) -> Iterable[str]:
-    """The lines; of a long text one at a time, since a list of all takes several times its room."""
+    """Split a text into lines; a long text lazily, since a list of all takes several times its
+    room."""
     return text.split("\n") if len(text) < _LONG else _lazy_lines(text)
 
 
@@ -298,7 +300,7 @@ T = TypeVar("T")
 
 
 def encoded(content: object) -> bytes:
-    """With a checksum before it: a cache that the disk lost a part of must not be believed."""
+    """Encode with a checksum in front, so that a truncated cache is detected."""
     data = msgspec.msgpack.encode(content)
     return crc32(data).to_bytes(_CHECK, "little") + data
 
@@ -320,8 +322,8 @@ def kept_for_tree(
     kind: type[T],
     environ: Mapping[str, str],
 ) -> T:
-    """What follows from a tree's files, from the cache for as long as none of them changes. Not
-    kept if one was changed so shortly before that it may change again unnoticed."""
+    """Return a value that depends on a tree's files alone, cached while none of them changes. It is
+    not cached if a file changed so recently that it may change again unnoticed."""
     started, entries = time.time_ns(), [entry for entry, _ in files]
     keys = [stat_key(entry) for entry in entries]
     names = "\0".join([VERSION, *(entry.path for entry in entries)])

@@ -1,4 +1,4 @@
-"""What a review names beside the diff: who uses the functions that changed, and what tests them."""
+"""Additions of a review to the diff: the users and tests of changed functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LENGTH = 2_400  # characters, about 600 tokens
 
 
 def with_users(changes: Changes, reader: Reader, snapshot: Snapshot) -> Changes:
-    """The changes with the list of users as a text of its own, behind the diff."""
+    """Add the list of users as a text of its own behind the diff."""
     text = users_text(reader, changes.lines)
     if not text:
         return changes
@@ -32,8 +32,8 @@ def with_users(changes: Changes, reader: Reader, snapshot: Snapshot) -> Changes:
 
 
 def users_text(reader: Reader, changed: Mapping[str, Sequence[int]]) -> str:
-    """For each changed function its users and its tests, as far as there is room; nothing where no
-    function of the code changed."""
+    """List the users and the tests of each changed function, as far as there is room; empty if no
+    function changed."""
     numbers = {doc.path: number for number, doc in reader.docs.items() if doc.path in changed}
     links, parts, size = Links(reader), [_HEAD], len(_HEAD)
     functions = [
@@ -55,7 +55,7 @@ def users_text(reader: Reader, changed: Mapping[str, Sequence[int]]) -> str:
 
 
 def _functions(number: int, lines: Sequence[int], reader: Reader) -> Iterator[tuple[str, int, str]]:
-    """The functions with a changed line: name, document and place, each once."""
+    """Yield the functions with a changed line: name, document and place, each once."""
     names: set[str] = set()
     for region in reader.regions(number):
         touched = any(region.start <= line <= region.end for line in lines)
@@ -87,8 +87,8 @@ def _lines(name: str, number: int, place: str, reader: Reader, links: Links) -> 
 
 
 def _named(users: Sequence[User], path: str) -> str:
-    """The first of these regions, those in the file of the function without its path; a function
-    that is several regions is named once."""
+    """Return the names of the first of these regions, without the path inside the same file; a
+    function of several regions counts once."""
     places = {
         (user.path, user.name): (
             f"{'' if user.path == path else quote(user.path)}:{user.start}"

@@ -1,5 +1,5 @@
-"""`--since`, `--diff` and `--log`: what changed, as text that may leave, as lines of files, and as
-files that come first."""
+"""`--since`, `--diff` and `--log`: changes as clean text, as lines of files, and as files that come
+first."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ DIFF, LOG = "git/changes.diff", "git/log.txt"
 
 
 class Changes(Struct, frozen=True):
-    """Changed paths that are still there, the texts made from them, clean and ready to stand as
-    sections, and for each path with a diff the lines that are new or stand around a deletion."""
+    """Changed paths that still exist, their clean texts as sections, and for each path with a diff
+    the lines that are new or around a deletion."""
 
     paths: tuple[RelPath, ...] = ()
     texts: tuple[Material, ...] = ()
@@ -44,14 +44,12 @@ class Changes(Struct, frozen=True):
     lines: Mapping[str, tuple[int, ...]] = {}
 
     def task(self) -> str:
-        """What to rank the rest for when no goal is given: what has to do with the changed
-        files."""
+        """Return the task for a ranking without a goal: the changed files."""
         return "".join(f"`{path}`\n" for path in self.paths[:40])
 
 
 def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> Changes:
-    """Read what was asked for from the repository's objects; nothing of its configuration takes
-    part."""
+    """Read the requested changes from the repository's objects; its configuration takes no part."""
     repository = find_repository(root.anchor)
     if repository is None:
         raise UsageError(
@@ -83,8 +81,9 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
 
 
 def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
-    """What the working tree changes of the last commit, for a contract. Every committed file is
-    compared, those too that a pack leaves out; new files are those that no ignore rule excludes."""
+    """Return the files that the working tree changes against the last commit, for a contract. Every
+    committed file is compared, excluded ones too; new files are those that no ignore rule
+    excludes."""
     repository = find_repository(root.anchor)
     if repository is None:
         raise UsageError(
@@ -112,7 +111,7 @@ def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
 
 
 def _converts_line_ends(repository: Repository, settings: dict[str, str]) -> bool:
-    """Whether git may write other line ends into the work tree than a commit holds."""
+    """Return whether git may write other line ends into the work tree than a commit holds."""
     wanted = {**user_config(), **settings}.get("core.autocrlf", "").lower()
     attributes = (
         os.path.join(repository.top, ".gitattributes"),
@@ -122,7 +121,8 @@ def _converts_line_ends(repository: Repository, settings: dict[str, str]) -> boo
 
 
 def _is_blob(data: bytes, digest: str, converts: bool) -> bool:
-    """Whether a file is the committed one, as it is or with the line ends of a checkout."""
+    """Return whether a file equals the committed one, as it is or with the line ends of a
+    checkout."""
     if blob_id(data, len(digest)) == digest:
         return True
     # Not every file that git stores has LF: one with CRLF in the commit was compared as it is.
@@ -138,8 +138,7 @@ def _first(message: str) -> str:
 
 
 def _relevant(found: Sequence[Change], snapshot: Snapshot) -> list[Change]:
-    """Without what the scan leaves out: a file that may not leave may not leave as a diff
-    either."""
+    """Drop changes of excluded files: a file that may not leave may not leave as a diff either."""
     kept_out = {item.path for item in snapshot.excluded}
     pruned = tuple(item.path for item in snapshot.excluded if item.path.endswith("/"))
     return [
@@ -152,9 +151,9 @@ def _relevant(found: Sequence[Change], snapshot: Snapshot) -> list[Change]:
 def _diff(
     found: Sequence[Change], git_dir: str, reader: Reader, clean: Clean
 ) -> tuple[str, dict[str, tuple[int, ...]]]:
-    """A unified diff of clean texts, and the changed lines of each file that is still there. Both
-    sides are redacted whole before they are compared. Of lock and generated files only the number
-    of changed lines is stated: they repeat what other files say."""
+    """Return a unified diff of clean texts, and the changed lines of each file that still exists.
+    Both sides are redacted whole before they are compared. For lock and generated files only the
+    number of changed lines is stated: they repeat the contents of other files."""
     before = contents(git_dir, [one.old for one in found if one.old is not None])
     parts, derived = [], []
     lines: dict[str, tuple[int, ...]] = {}
@@ -183,12 +182,13 @@ def _diff(
 
 
 def _starting(mark: str, diff: str) -> int:
-    """How many lines a diff of one file adds (`+`) or removes (`-`)."""
+    """Count the lines that a diff of one file adds (`+`) or removes (`-`)."""
     return sum(line.startswith(mark) for line in diff.split("\n")[2:])
 
 
 def touched_lines(diff: str) -> tuple[int, ...]:
-    """The lines of the new text that a diff of one file adds; of a deletion the lines around it."""
+    """Return the lines of the new text that a diff of one file adds; for a deletion the lines
+    around it."""
     lines: set[int] = set()
     at, last = 0, ""
     for line in diff.split("\n")[2:]:
@@ -214,8 +214,8 @@ def _lines(data: bytes | None, path: str, clean: Clean) -> list[str] | None:
 
 
 def text_of_ours(name: str, text: str, reason: str, snapshot: Snapshot) -> Material:
-    """A clean text of ours as if it were a file: named, so that it comes first, under a path that
-    no file has."""
+    """Present a clean text of ours as a file: named, so that it comes first, under a path that no
+    file has."""
     taken = {entry.path for entry in snapshot.entries}
     path, number = name, 0
     while RelPath(path) in taken:

@@ -1,4 +1,4 @@
-"""Deliver a document: as text or bytes in its format, within its budget, with its report."""
+"""Deliver a document as text or bytes in its format, within its budget, with its report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sutler.tokens.counter import counter_for, token_counter
 
 
 class Sending(Struct, frozen=True):
-    """The bytes that leave and what is known of them."""
+    """The bytes that leave, and their report."""
 
     data: bytes
     report: Report
@@ -29,8 +29,8 @@ class Sending(Struct, frozen=True):
 def send(
     project: Scope, made: Made, format: str, goal: str = "", *, count_tokens: bool = True
 ) -> Sending:
-    """Render a document. `json` and `msgpack` are its wire shape, `markdown` is for people and, of
-    a summary, for models; `prompt` is what a backend gets of a task."""
+    """Render a document. `json` and `msgpack` are its wire form, `markdown` is for people and, of a
+    summary, for models; `prompt` is a task's prompt for a backend."""
     document = made.document
     limit, unit = project.settings.limit()
     counter = project.settings.text("counter")
@@ -96,8 +96,7 @@ def _wire(document: FullPack | SummaryPack | ContextPack, format: str) -> bytes:
 
 
 def document_id(document: FullPack | SummaryPack | ContextPack) -> str:
-    """Names the document by its content, whatever format it travels in and whenever its files were
-    touched."""
+    """Identify a document by its content, independent of its format and of the files' times."""
     if not isinstance(document, ContextPack):
         document = replace(document, metadata=replace(document.metadata, created_at=""))
     return sha256(serialize(document, "json")).hexdigest()

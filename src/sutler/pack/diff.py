@@ -1,4 +1,4 @@
-"""Two packs side by side, and one pack against the files as they are now."""
+"""Comparison of two packs, and of one pack with the present files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sutler.survey import wire
 from sutler.tasks.wire import ContextPack
 
 AnyPack = Pack | wire.FullPack | wire.SummaryPack | ContextPack
-"""A rendered pack as `parse` gives it, or one of the documents."""
+"""A rendered pack as `parse` returns it, or one of the documents."""
 
 
 def read_pack(data: bytes) -> AnyPack:
-    """The pack in a file: markdown, xml, json or a document. A rendered pack proves itself while it
-    is read."""
+    """Read the pack in a file: markdown, xml, json or a document. Reading a rendered pack verifies
+    it."""
     from sutler.formats import parse
 
     if not is_document(data):
@@ -36,7 +36,7 @@ def read_pack(data: bytes) -> AnyPack:
 
 
 def is_document(data: bytes) -> bool:
-    """Whether this is JSON or MessagePack of the wire, and not a rendered pack."""
+    """Return whether this is JSON or MessagePack of the wire, and not a rendered pack."""
     head = data.lstrip()[:1]
     if head == b"{":
         try:
@@ -48,7 +48,8 @@ def is_document(data: bytes) -> bool:
 
 
 class _Seen(Struct, frozen=True):
-    """How a pack shows a file. An empty level means that it only names it, or does not know it."""
+    """A file as a pack shows it. An empty level means that it is only named, or unknown to the
+    pack."""
 
     level: str
     text: str = ""
@@ -61,7 +62,7 @@ _UNNAMED = _Seen("", note="no room for its name, or gone")
 
 
 def diff_packs(before: AnyPack, after: AnyPack) -> wire.PackDiff:
-    """What entered, left, changed level or text from `before` to `after`, and why. Sorted by
+    """Compare two packs: files that entered, left, changed level or text, and why. Sorted by
     path."""
     old, new = _files(before), _files(after)
     unseen, gone = _unseen(before), _unseen(after)
@@ -85,8 +86,8 @@ def diff_packs(before: AnyPack, after: AnyPack) -> wire.PackDiff:
 
 
 def _unseen(pack: AnyPack) -> _Seen:
-    """What a path that a pack does not name is to it: a pack that counted files without naming them
-    cannot tell."""
+    """Return the state of a path that a pack does not name; it is unknown if the pack counted files
+    without names."""
     counted = pack.listing.unnamed if isinstance(pack, Pack) else 0
     return _UNNAMED if counted else _ABSENT
 
@@ -161,14 +162,14 @@ def _shown(pack: wire.FullPack | wire.SummaryPack) -> list[tuple[str, str, str, 
 
 
 def level_of(item: wire.KeyFile | wire.FileContent) -> str:
-    """How much of a file a document shows, in the words of a rendered pack."""
+    """Return the level at which a document shows a file, in the words of a rendered pack."""
     if item.condensed is not UNSET:
         return "outline" if item.condensed == "outline" else "condensed"
     return "head_tail" if item.truncated else "full"
 
 
 def pack_digests(pack: AnyPack) -> dict[str, str]:
-    """The digests a pack recorded, by path: what `verify` has to derive again."""
+    """Return the digests that a pack recorded, by path, for `verify` to compare."""
     if isinstance(pack, Pack):
         return {wire_path(one.path): one.source for one in pack.sections}
     if isinstance(pack, ContextPack):
@@ -181,21 +182,21 @@ def pack_digests(pack: AnyPack) -> dict[str, str]:
 
 
 def shown_texts(pack: AnyPack) -> list[tuple[str, str, str]]:
-    """Path, level and text of every file that a pack shows, sorted."""
+    """Return path, level and text of every file that a pack shows, sorted."""
     return sorted(
         (path, seen.level, seen.text) for path, seen in _files(pack).items() if seen.level
     )
 
 
 def whole_texts(pack: AnyPack) -> dict[str, str]:
-    """The texts that a pack shows from first to last line, by path."""
+    """Return the texts that a pack shows completely, by path."""
     if isinstance(pack, wire.SummaryPack):
         return {}
     return {path: seen.text for path, seen in _files(pack).items() if seen.level == "full"}
 
 
 def verify(pack: AnyPack, current: Mapping[str, str]) -> tuple[wire.Moved, ...]:
-    """Files that have moved on since. `current` holds today's digests; an absent path is gone."""
+    """Return files that changed since. `current` holds present digests; an absent path is gone."""
     recorded = pack_digests(pack)
     return tuple(
         wire.Moved(path, recorded[path], current.get(path, ""))

@@ -41,12 +41,12 @@ from sutler.tasks.wire import ContextPack
 
 NO_LIMIT = 2**62  # so that min() needs no special case
 TOKEN_BYTES = 4
-"""Bytes of source text in a token, roughly: only for choosing between full and summary under a
+"""Approximate bytes of source text in a token: only for the choice between full and summary under a
 token budget."""
 
 
 class Made(Struct, frozen=True):
-    """A document and the account of it: what it shows, what stayed out, what went wrong."""
+    """A document with its account: shown files, exclusions, problems."""
 
     document: FullPack | SummaryPack | ContextPack
     shown: tuple[Shown, ...]
@@ -56,7 +56,7 @@ class Made(Struct, frozen=True):
 
 
 def constraints_of(settings: Settings) -> PackConstraints:
-    """The settings as seed 004's constraints."""
+    """Convert the settings to seed 004's constraints."""
     limit, unit = settings.limit()
     files = settings.number("max_files")
     bytes_allowed = NO_LIMIT if limit is None else limit * (TOKEN_BYTES if unit == "tokens" else 1)
@@ -91,8 +91,8 @@ def cut_of(settings: Settings, constraints: PackConstraints) -> TruncationConfig
 def chosen(
     project: Scope, *, capped: bool = True
 ) -> tuple[Snapshot, tuple[str, ...], frozenset[str]]:
-    """What the globs leave of the scan, as a snapshot of its own; its paths, strongest claim first;
-    and those of which only the outline is asked for."""
+    """Return the scan reduced by the globs, as a snapshot; its paths, strongest claim first; and
+    those to show as outlines."""
     snapshot = project.scan()
     request = project.request()
     selection = project.select(snapshot, request if capped else replace(request, max_files=None))
@@ -104,13 +104,14 @@ def chosen(
 
 
 def outlined_text(clean: CleanText, path: str) -> CleanText:
-    """The outline in place of the text, for a file that has one."""
+    """Replace the text of a file by its outline, if it has one."""
     outline = outline_text(path, clean.text)
     return replace(clean, text=outline, condensed="outline") if outline else clean
 
 
 def snapshot_of(project: Scope, environ: Mapping[str, str] = os.environ) -> ProjectSnapshot:
-    """Seed 004's ProjectSnapshot. Its root is the folder's name: no path of this machine leaves."""
+    """Build seed 004's ProjectSnapshot. Its root is the folder's name: no path of this machine
+    leaves."""
     project = project.numbered()
     snapshot, _, _ = chosen(project)
     now = environ.get("SOURCE_DATE_EPOCH", "") or str(int(datetime.now(UTC).timestamp()))
@@ -118,8 +119,8 @@ def snapshot_of(project: Scope, environ: Mapping[str, str] = os.environ) -> Proj
 
 
 def select_type(project: Scope, constraints: PackConstraints) -> tuple[PackType, str]:
-    """Full or summary, and why. The cap on files is a reason for a summary here, so it does not cap
-    first."""
+    """Return full or summary, and why. Too many files are a reason for a summary here, so the limit
+    on files does not apply first."""
     snapshot, _, outlined = chosen(project, capped=False)
     cut = cut_of(project.settings, constraints)
     measured = _measured(project, snapshot, constraints, cut, outlined)
@@ -133,8 +134,8 @@ def _measured(
     cut: TruncationConfig,
     outlined: frozenset[str],
 ) -> dict[str, int] | None:
-    """The bytes that each file would show in a full pack. None where there are more files than such
-    a pack may have: then nothing need be read."""
+    """Return the bytes that each file would show in a full pack. None if there are more files than
+    such a pack may have: then no file need be read."""
     entries = [entry for entry, facts in classified(snapshot) if extractable(facts)]
     if len(entries) > constraints.max_files or constraints.prefer_summary:
         return None
@@ -207,8 +208,8 @@ def make_summary(project: Scope, constraints: PackConstraints) -> Made:
 def _made(
     document: FullPack | SummaryPack, shown: list[Shown], material: packs.Material, rule: Rule
 ) -> Made:
-    """What a document shows and leaves out. A summary leaves out what it did not choose, and not
-    for want of room."""
+    """Account for the files that a document shows and omits. A summary omits by choice, not for
+    lack of room."""
     reason: Reason = "not_selected" if isinstance(document, SummaryPack) else "budget"
     inside = {one.path for one in shown}
     left = [
@@ -235,7 +236,7 @@ def linked_of(entries: Iterable[FileEntry], shown: Container[str]) -> tuple[RelP
 def _gather(
     project: Scope, room: int | None = None, cut: TruncationConfig | None = None
 ) -> packs.Material:
-    """Read and clean what a summary needs; with `room`, as many texts besides as may enter a full
+    """Read and clean the input of a summary; with `room`, also as many texts as may enter a full
     pack."""
     snapshot, order, outlined = chosen(project, capped=room is not None)
     pairs = classified(snapshot)
@@ -287,7 +288,7 @@ def _gather(
 def _loaded(
     loader: Loader, pairs: list[Classified], wanted: Iterable[str]
 ) -> tuple[dict[str, CleanText], dict[str, str], list[Excluded]]:
-    """Clean texts and digests of files, and those that turned out to be no text."""
+    """Return clean texts and digests of files, and those that turned out to be no text."""
     paths = set(wanted)
     texts: dict[str, CleanText] = {}
     digests: dict[str, str] = {}
@@ -312,8 +313,8 @@ def _affordable(
     file_limit: int,
     huge: set[str],
 ) -> list[str]:
-    """Which files can enter, by their sizes alone: key files first, then by claim. What cannot is
-    not even read."""
+    """Return the files that can enter by their sizes alone: key files first, then by claim. Others
+    are not read."""
     sizes: dict[str, int] = {entry.path: entry.size for entry, facts in pairs if extractable(facts)}
     keys = [entry.path for entry, _ in key_files(pairs, central)]
     affordable: list[str] = []
@@ -326,8 +327,8 @@ def _affordable(
 
 
 def created_at(snapshot: Snapshot, environ: Mapping[str, str] = os.environ) -> str:
-    """The time of the newest file: the state that a pack shows, and the same for the same files.
-    When the pack was made and where it went is in its receipt. SOURCE_DATE_EPOCH outranks it."""
+    """Return the time of the newest file, which is the same for the same files; SOURCE_DATE_EPOCH
+    outranks it. The receipt has the time and destination of the pack itself."""
     newest = max((entry.mtime_ns for entry in snapshot.entries), default=0) // 1_000_000_000
     return _moment(environ.get("SOURCE_DATE_EPOCH", "") or str(newest))
 

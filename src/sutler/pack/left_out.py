@@ -1,9 +1,10 @@
-"""Text files that only a built-in name rule leaves out: one line for each folder, in pack and
+"""Text files that only a built-in name rule excludes: one line for each folder, in pack and
 summary.
 
-A name rule can be wrong about a project. What it leaves out is therefore named, with the `--allow`
-that lets it in. Credentials are counted and not named. What an ignore rule excludes as well is the
-project's own wish and not counted."""
+A name rule can be wrong about a project. So its exclusions are named, with the `--allow` that
+admits them. Credentials are counted and not named. Files that an ignore rule excludes as well are
+the project's own decision and not counted.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ from sutler.tokens.counter import Counter
 
 MOST_FOLDERS = 12  # a monorepo has hundreds of vendor folders, and the pack is about others
 READ_FILES, READ_BYTES = 200, 2_000_000
-"""Lines are counted in folders up to this size."""
+"""Limits of a folder in which lines are counted."""
 
 
 class LeftOut(Struct, frozen=True):
-    """The text files of one folder that one rule leaves out. `lines` is None if not counted."""
+    """Text files of one folder that one rule excludes. `lines` is None if not counted."""
 
     folder: str
     allow: str
@@ -42,7 +43,7 @@ class LeftOut(Struct, frozen=True):
 
 
 def left_out(root: Root, excluded: Iterable[Excluded]) -> tuple[LeftOut, ...]:
-    """Folders with their text files that a built-in name rule alone leaves out, by path."""
+    """Return folders with text files that a built-in name rule alone excludes, by path."""
     groups: dict[tuple[str, str], list[tuple[str, int]]] = {}
     more: set[tuple[str, str]] = set()
     for item in excluded:
@@ -65,7 +66,7 @@ def left_out(root: Root, excluded: Iterable[Excluded]) -> tuple[LeftOut, ...]:
 
 
 def lines_of(folders: tuple[LeftOut, ...]) -> list[str]:
-    """The lines for people and models; after many folders only a total."""
+    """Render the lines for people and models; after many folders only a total."""
     lines = [str(folder) for folder in folders[:MOST_FOLDERS]]
     rest = folders[MOST_FOLDERS:]
     if rest:
@@ -75,7 +76,7 @@ def lines_of(folders: tuple[LeftOut, ...]) -> list[str]:
 
 
 def below_drawing(lines: list[str], count: Counter, limit: int | None) -> str:
-    """The first of these lines, as many as a twentieth of the budget holds."""
+    """Return the first of these lines, as many as a twentieth of the budget holds."""
     while lines and limit is not None and count("\n".join(lines)) > limit // 20:
         lines.pop()
     return "".join(f"\n{line}" for line in lines)
@@ -88,7 +89,7 @@ def _allow(folder: str, item: Excluded) -> str:
 
 
 def _below(root: Root, folder: str) -> Iterator[tuple[str, int]]:
-    """Files below a folder with their sizes, at most as many as are counted."""
+    """Yield files below a folder with their sizes, up to the limit of a count."""
     seen = 0
     todo = [folder.rstrip("/")]
     while todo and seen < COUNT_LIMIT:
@@ -113,7 +114,7 @@ def _below(root: Root, folder: str) -> Iterator[tuple[str, int]]:
 
 
 def _lines(root: Root, files: list[tuple[str, int]]) -> int | None:
-    """Lines of text files, or None if there is too much to read."""
+    """Count lines of text files; None if there is too much to read."""
     if len(files) > READ_FILES or sum(size for _, size in files) > READ_BYTES:
         return None
     total = 0

@@ -1,5 +1,4 @@
-"""Load files: bytes, text, clean text, or the reason why a file stays out. Each file is read
-once."""
+"""Load files: bytes, text, clean text, or the reason of an exclusion. Each file is read once."""
 
 from __future__ import annotations
 
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from sutler.secrets.shared_values import SharedValues
 
 CEILING = 1 << 30
-"""No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take
-the memory."""
+"""Limit of any file in bytes, whatever the settings are: a sparse terabyte must not fill the
+memory."""
 NOT_TEXT = Rule("content", "not text")
 
 BATCH_BYTES = 1 << 19  # a worker's answer fits in its pipe, so that it begins the next
@@ -43,11 +42,11 @@ REPORT_START = (
     b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     b'<meta name="generator" content="sutler report">\n'
 )
-"""A report begins with it, so that one that lies in a project is not packed."""
+"""Beginning of a report, by which a report inside a project is excluded."""
 
 
 def is_pack(data: bytes) -> bool:
-    """Whether a file begins as a pack or a report does, in any format."""
+    """Return whether a file begins as a pack or a report does, in any format."""
     head = data[:_HEAD]
     if b"sutler" not in head:
         return False
@@ -65,7 +64,7 @@ _REASONS: dict[str, Reason] = {"too_large": "size_limit", "special": "special", 
 
 
 class Seen(Struct, frozen=True, array_like=True, gc=False):
-    """What the first look at a file teaches."""
+    """Results of the first pass over a file."""
 
     record: CachedFile | None = None
     markers: tuple[str, ...] = ()
@@ -76,7 +75,7 @@ NOTHING_SEEN = Seen()
 
 
 class Loader:
-    """Reads, decodes and redacts files, and keeps the problems met."""
+    """Reads, decodes and redacts files, and collects the problems."""
 
     def __init__(
         self,
@@ -127,7 +126,7 @@ class Loader:
         return self._decoded(choice, blob)
 
     def _limit_of(self, path: RelPath) -> int:
-        """The size rule, which a file that is shown condensed does not have to keep."""
+        """Return the size limit of a file; one that is shown condensed has none."""
         if self.condense == "all" and path.lower().endswith(CONDENSED_ENDS):
             return max(self._limit, CONDENSED_BYTES)
         return self._limit
@@ -135,7 +134,7 @@ class Loader:
     def _processed(
         self, path: RelPath, text: bytes | Problem, digest: str, size: int
     ) -> Loaded | Excluded:
-        """The text that a processor printed, or its failure."""
+        """Return the output of a processor, or its failure."""
         if isinstance(text, Problem):
             self.problems.append(text)
             return Excluded(path, "unreadable", Rule("processor", text.detail))
@@ -145,12 +144,12 @@ class Loader:
         return Loaded(path, decoded.text, digest, size, encoding=PROCESSED)
 
     def _keep_processed(self, processors: Processors, loaded: Loaded, clean: CleanText) -> None:
-        """Keep what a processor printed, if redaction looked at it and changed nothing."""
+        """Cache a processor's output if redaction was on and changed nothing."""
         if self._redacts and self._cache.name and clean.text == loaded.text:
             processors.keep(loaded.path, loaded.digest, loaded.text)
 
     def redact(self, choice: Choice, loaded: Loaded | Material | Excluded) -> Material | Excluded:
-        """Redact a loaded text; what is redacted already or stays out is left as it is."""
+        """Redact a loaded text; clean texts and exclusions stay as they are."""
         if isinstance(loaded, Material):  # a diff or a log, redacted and numbered already
             return replace(loaded, clean=self.shown(loaded.clean)) if self.values else loaded
         if isinstance(loaded, Excluded):
@@ -171,8 +170,8 @@ class Loader:
         return Material(choice, loaded, clean)
 
     def _condensed(self, clean: CleanText, path: RelPath) -> CleanText:
-        """The short form of a clean text, if its kind has one. Redacted once more where lines
-        moved: a key that stands in a notebook as a list of strings is whole only now."""
+        """Return the short form of a clean text, if its kind has one. It is redacted again if lines
+        moved: a key in a notebook as a list of strings is whole only now."""
         shorter = condensed(clean.text, path, self.condense)
         if shorter is None:
             return clean
@@ -183,14 +182,15 @@ class Loader:
         return replace(short, text=again.text, findings=(*clean.findings, *again.findings))
 
     def shown(self, clean: CleanText, raw: bytes = b"") -> CleanText:
-        """The text as it leaves: without the project's secrets, with numbers for tags."""
+        """Return the text as it leaves: without the project's secrets, with ordinals in place of
+        tags."""
         if self.values:
             clean = self.values.hide(clean, raw)
         return clean if self._numbering is None else self._numbering.clean(clean)
 
     def look(self, choice: Choice) -> Seen:
-        """Redact a file for what it teaches: its record for the cache, and the markers in it. A
-        file that did not change since it was packed is not read again."""
+        """Redact a file for its record in the cache and its markers. A file that did not change
+        since it was packed is not read again."""
         path = choice.entry.path
         record = self._cache.unchanged(path, stat_key(choice.entry))
         if path in self.texts or (record is not None and not record.findings):
@@ -209,8 +209,8 @@ class Loader:
         return Seen(record, markers_in(clean.text), tuple(values_of(loaded.text, clean.text)))
 
     def words(self, text: str) -> CleanText:
-        """Words of our own that quote names, redacted. The cache keeps that they are harmless, so
-        that a second pack needs no redactor for them."""
+        """Redact our own text with quoted names. The cache records that it is harmless, so that a
+        second pack needs no redactor for it."""
         if self._cache.figure("words", text, lambda: int(self._clean(text, "").text == text)):
             return self.shown(CleanText(text))
         return self.shown(self._clean(text, ""))
@@ -253,7 +253,7 @@ class Loader:
         )
 
     def _digest(self, path: str, blob: Blob) -> str:
-        """The digest of the file's bytes; from the cache if the file is unchanged."""
+        """Return the digest of the file's bytes; from the cache if the file is unchanged."""
         cached = self._cache.unchanged(path, stat_key(blob))
         if cached is not None and cached.digest and len(blob.data) == blob.size:
             return cached.digest
@@ -270,7 +270,7 @@ def _processors(settings: Settings) -> Processors | None:
 
 
 def batches_of(choices: Sequence[Choice]) -> list[range]:
-    """The numbers of the files that are built together."""
+    """Group the numbers of the files that are built together."""
     batches: list[range] = []
     start = size = 0
     for number, choice in enumerate(choices):

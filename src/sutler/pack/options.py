@@ -1,4 +1,4 @@
-"""What a call may set; apart from the project, because a program that gives none need not load
+"""Options of a call, in a module apart from the project: a program without options need not load
 it."""
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from sutler.formats.document import Format
 
 
 class Options(TypedDict, total=False):
-    """The settings that a call may give; `sutler config` describes each. They outrank files and
-    environment."""
+    """Settings of one call; `sutler config` describes each. They outrank files and environment."""
 
     include: Sequence[str]
     exclude: Sequence[str]

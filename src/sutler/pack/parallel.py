@@ -1,9 +1,10 @@
-"""One ordered pool of worker processes: the answers of `work(0)`, `work(1)` … in order.
+"""One ordered pool of worker processes: the results of `work(0)`, `work(1)` … in order.
 
-Workers are forked, so they inherit what the parent has loaded and start within a millisecond.
-Nothing depends on them: where a fork is not safe or not worth it, and where a worker dies, the
-parent does the work itself. Threads were tried: redaction is mostly Python and the tokenizer holds
-the interpreter's lock, so two of them took as long as one."""
+Workers are forked, so they inherit the parent's modules and start within a millisecond. The result
+does not depend on them: if a fork is unsafe or not worth it, or a worker dies, the parent does the
+work itself. Threads do not help: redaction is mostly Python and the tokenizer holds the
+interpreter's lock, so two of them took as long as one.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ T = TypeVar("T")
 
 
 def workers_for(size: int, enough: int) -> int:
-    """How many workers a job of `size` bytes gets: none below `enough`, on one core, or where a
-    fork is not safe."""
+    """Return the number of workers for a job of `size` bytes: none below `enough`, on one core, or
+    if a fork is unsafe."""
     return cores() if size > enough and cores() > 1 and may_fork() else 0
 
 
@@ -33,9 +34,10 @@ def ordered(
 ) -> Generator[T, None, None]:
     """Yield `work(0)` to `work(count - 1)`. Worker `n` of `w` takes the indices n, n + w, n + 2w …
 
-    Answers travel as MessagePack of `kind`. A worker whose answers are not read yet waits at its
-    full pipe, so memory stays bounded. What a worker could not do is done here, so that an error is
-    raised where it can be handled."""
+    Results travel as MessagePack of `kind`. A worker whose results are not read yet waits at its
+    full pipe, so memory stays bounded. Work that a worker failed to do is repeated here, so that
+    its error is raised in the caller.
+    """
     if not workers:
         yield from map(work, range(count))
         return
@@ -53,7 +55,7 @@ def ordered(
 
 
 class _Pool(Generic[T]):
-    """Forked workers, each with the pipe that carries its answers."""
+    """Forked workers, each with the pipe for its results."""
 
     def __init__(self, work: Callable[[int], T], count: int, workers: int) -> None:
         self._work = work
@@ -69,7 +71,7 @@ class _Pool(Generic[T]):
             self._pipes.append(pipe)
 
     def answer(self, index: int) -> bytes | bytearray:
-        """The answer for `index`; empty when its worker has ended without it."""
+        """Return the result for `index`; empty if its worker ended without it."""
         number = index % self._workers
         pipe = self._pipes[number]
         size = _exactly(pipe, _SIZE) if pipe >= 0 else b""
@@ -115,7 +117,7 @@ class _Pool(Generic[T]):
 
 
 def _exactly(pipe: int, size: int) -> bytes | bytearray:
-    """So many bytes, or none when the pipe ends before."""
+    """Read exactly `size` bytes; empty if the pipe ends before."""
     answer = bytearray(size)
     rest = memoryview(answer)
     while rest:

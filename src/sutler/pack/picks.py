@@ -1,5 +1,5 @@
-"""What was picked last time, kept in the project's private directory; and picks as profiles of a
-config file."""
+"""Last picks, saved in the project's private directory; and picks as profiles of a configuration
+file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def kept(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The picks of last time; none where there are none, or no state can be kept."""
+    """Return the last picks; empty if there are none or no state can be saved."""
     try:
         path = os.path.join(project_folder(root, environ)[0], _FILE)
         fd = fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
@@ -35,7 +35,7 @@ def kept(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def keep(root: str, environ: Mapping[str, str], paths: Iterable[str]) -> str:
-    """Remember the picks, whole or not at all; returns why that failed, or nothing."""
+    """Save the picks atomically; return why that failed, or ""."""
     try:
         path = os.path.join(project_folder(root, environ)[0], _FILE)
         replace_private(path, msgspec.json.encode([quote(name) for name in paths]))
@@ -47,7 +47,7 @@ def keep(root: str, environ: Mapping[str, str], paths: Iterable[str]) -> str:
 
 
 def profiles(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of all profiles that hold for a project."""
+    """Return the names of all profiles of a project."""
     import tomllib
 
     names: set[str] = set()
@@ -63,8 +63,8 @@ def profiles(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def add_profile(root: str, environ: Mapping[str, str], name: str, globs: Sequence[str]) -> str:
-    """Append a profile to the project's own settings, all or nothing; returns the file. What is
-    there stays."""
+    """Append a profile to the project's own settings atomically; return the file. Its other
+    contents stay."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{quote(name)} is no name for a profile", next_step="use letters, digits, - and _"
@@ -94,7 +94,7 @@ def add_profile(root: str, environ: Mapping[str, str], name: str, globs: Sequenc
 
 
 def _toml(text: str) -> str:
-    """A basic string; JSON's escapes are TOML's, but for what no TOML file may hold."""
+    """Encode a basic string; JSON's escapes are TOML's, except for characters that TOML forbids."""
     if not text.isprintable():
         raise UsageError(
             f"the name {quote(text)} cannot stand in a config file",

@@ -1,20 +1,21 @@
 """Make one pack: ten steps, each with a type of its own.
 
-scan      Snapshot            names, exclusions with their rule, problems
-classify  Classified          what each file is, by its name
-rank      Ranking             worth for a task; none without one
-choose    Selection           files in the order of their claim
-load      LoadedFile          bytes decoded, each file read once
-redact    Material            clean text
-fit       Fitted              sections within the budget
-render    Batch               sections between their frames, in bytes
-seal      Run                 the text that leaves, its digest at the end
-record    Report              what entered, what stayed out and why; the cache is saved
+    scan      Snapshot            names, exclusions with their rule, problems
+    classify  Classified          type, category and language of each file by its name
+    rank      Ranking             worth for a task; none without one
+    choose    Selection           files in the order of their claim
+    load      LoadedFile          bytes decoded, each file read once
+    redact    Material            clean text
+    fit       Fitted              sections within the budget
+    render    Batch               sections between their frames, in bytes
+    seal      Run                 the text that leaves, its digest at the end
+    record    Report              included and omitted files with reasons; the cache is saved
 
-A pack without a limit is built in batches, by worker processes where that pays. Each batch shows
-secrets by numbers that count over the whole pack, so all files are looked through before the first
-is built: redacted once, read twice. A limited pack is one batch, whose files are loaded, redacted
-and numbered while `fit` spends the budget."""
+A pack without a limit is built in batches, by worker processes if that pays. Each batch shows
+secrets by ordinals that count over the whole pack, so a first pass redacts all files before the
+first is built: redacted once, read twice. A limited pack is one batch, whose files are loaded,
+redacted and numbered while `fit` spends the budget.
+"""
 
 from __future__ import annotations
 

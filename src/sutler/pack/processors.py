@@ -1,8 +1,9 @@
-"""Programs of the user's own that turn a file into text: `"*.pdf" = "pdftotext {file} -"`.
+"""Programs of the user that convert a file to text: `"*.pdf" = "pdftotext {file} -"`.
 
-They are read from the user's own settings alone. A program gets a copy of the file in an empty
-folder, few variables, and limits on time and output. Its text is redacted like any other, and kept
-in the cache if redaction finds nothing in it: what may not leave is not kept."""
+Only the user's own settings can name them. A program gets a copy of the file in an empty folder,
+few variables, and limits on time and output. Its text is redacted like any other, and cached if
+redaction finds nothing in it: secrets are never cached.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +26,24 @@ from sutler.store import home
 
 SECONDS = 30.0  # one document; a converter that hangs must not hang the pack
 LARGEST = 16 << 20
-"""Bytes of text that a processor may write."""
+"""Limit of a processor's output in bytes."""
 _PAUSE = 0.02
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 
 
 class Processors:
-    """The processors of the settings, in their order: the first glob that matches decides."""
+    """Processors of the settings, in their order: the first glob that matches decides."""
 
     def __init__(self, rows: Sequence[str]) -> None:
         self._rows = [_row(row) for row in rows]
         self._last: tuple[str, bytes] = ("", b"")  # a file may be asked for twice in a row
 
     def words_for(self, path: str) -> list[str]:
-        """The program and its arguments for a file; none if no glob matches."""
+        """Return the program and its arguments for a file; empty if no glob matches."""
         return next((words for globs, words in self._rows if globs.match(path)), [])
 
     def text_of(self, path: str, data: bytes, digest: str) -> bytes | Problem | None:
-        """What the file's processor prints, or has printed; None for a file without one."""
+        """Return the output of the file's processor, cached or new; None for a file without one."""
         words = self.words_for(path)
         if not words:
             return None
@@ -56,14 +57,14 @@ class Processors:
         return self._last[1]
 
     def keep(self, path: str, digest: str, text: str) -> None:
-        """Keep a text that redaction left as it was."""
+        """Cache a text that redaction left unchanged."""
         place = _place(self.words_for(path), path, digest)
         if home.sight_of(place, os.environ) is None:
             home.keep(place, encoded(text.encode("utf-8", "replace")), os.environ, durable=False)
 
 
 def _place(words: Sequence[str], path: str, digest: str) -> str:
-    """The name in the cache of what these words print about a file: another program or script,
+    """Return the cache name for the output of these words about a file: another program or script,
     another name."""
     ending = os.path.splitext(path)[1]  # all that a program sees of the path
     key = repr((digest, ending, LARGEST, [(word, _version(word)) for word in words]))
@@ -71,7 +72,7 @@ def _place(words: Sequence[str], path: str, digest: str) -> str:
 
 
 def _version(word: str) -> tuple[int, ...]:
-    """What changes when the program or script that a word names is replaced."""
+    """Return stat data that change if the program or script of a word is replaced."""
     try:
         state = os.stat(shutil.which(word) or word)
     except (OSError, ValueError):  # the run itself says that it is missing
@@ -126,7 +127,7 @@ def _output(path: str, words: Sequence[str], data: bytes) -> bytes | Problem:
 
 
 def _wait(child: subprocess.Popen[bytes], printed: str) -> str:
-    """Wait for a child within the limits; why it was stopped, or ""."""
+    """Wait for a child within the limits; return why it was stopped, or ""."""
     until = time.monotonic() + SECONDS
     try:
         while True:

@@ -1,4 +1,4 @@
-"""A project with the verbs of a program that packs it, and the pack that it makes."""
+"""Project, with the methods that pack it, and Packing, the pack that it makes."""
 
 from __future__ import annotations
 
@@ -61,27 +61,26 @@ class Packing:
 
     @property
     def chosen(self) -> tuple[Selection, Ranking | None]:
-        """What might have entered, and the ranking if there was one."""
+        """Return the files that might have entered, and the ranking if there was one."""
         return self._run.selection, self._run.ranking
 
     def text(self) -> str:
         return b"".join(self.encoded()).decode()
 
     def write(self, path: str) -> Report:
-        """Write the pack to `path`, all of it or nothing: an old file stays until the new one is
-        whole."""
+        """Write the pack to `path` atomically: an old file stays until the new one is complete."""
         with replacing(path) as write:
             for run in make(self._started()):
                 write(run)
         return self.report
 
     def encoded(self) -> Iterator[bytes]:
-        """The text as UTF-8 in blocks of some size, so that writing costs few system calls."""
+        """Yield the text as UTF-8 in large blocks, so that writing takes few system calls."""
         return map(b"".join, make(self._started()))
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
         """Write the pack as several complete packs of at most `size` each, in the budget's unit;
-        returns how many."""
+        return their number."""
         from sutler.formats.split import split_text
 
         budget = self.request.budget
@@ -92,7 +91,7 @@ class Packing:
         return len(texts)
 
     def quotable(self, text: str) -> str:
-        """A short text as a summary or a record may quote it: redacted, unless redaction is off."""
+        """Redact a short text for a summary or a record, unless redaction is off."""
         return self._run.quotable(text)
 
     def __iter__(self) -> Iterator[str]:
@@ -102,7 +101,7 @@ class Packing:
         return PackRun(self.project, self.request, self._ask, count_tokens=self._count_tokens)
 
     def _started(self) -> PackRun:
-        """A new run, since a pack may be read more than once and the tree may have changed
+        """Return a new run, since a pack may be read more than once and the tree may have changed
         between."""
         self._run = run = self._new_run()
         run.progress, run.watch, run.empty_ok = self.progress, self.watch, self.empty_ok
@@ -130,9 +129,12 @@ class Project(Scope):
         instructions: str = "",
         **options: Unpack[Options],
     ) -> Packing:
-        """A pack of the project for `goal`. Nothing is read before the pack is iterated or written.
+        """Return a pack of the project for `goal`. Nothing is read before the pack is iterated or
+        written.
+
         `since` puts the files changed since a revision first, `diff` adds the diff against it,
-        `log` the last commits. `header` is printed before the files, `instructions` behind them."""
+        `log` the last commits. `header` is printed before the files, `instructions` after them.
+        """
         for name, text in (("goal", goal), ("header", header), ("instructions", instructions)):
             require_unicode(name, text)
         project = self
@@ -159,27 +161,28 @@ class Project(Scope):
         return Packing(project, request, ask=ask, count_tokens=counting)
 
     def snapshot(self) -> ProjectSnapshot:
-        """Seed 004's ProjectSnapshot: tree, totals, metadata, exclusions and their statistics."""
+        """Return seed 004's ProjectSnapshot: tree, totals, metadata, exclusions and their
+        statistics."""
         from sutler.pack import documents
 
         return documents.snapshot_of(self)
 
     def select_pack(self, constraints: PackConstraints | None = None) -> tuple[PackType, str]:
-        """Seed 004's PackSelector: full or summary, and the reason. Without constraints the
-        settings are asked."""
+        """Return full or summary, and the reason, as seed 004's PackSelector does. Without
+        constraints the settings apply."""
         from sutler.pack import documents
 
         return documents.select_type(self, constraints or documents.constraints_of(self.settings))
 
     def full_pack(self, constraints: PackConstraints | None = None) -> FullPack:
-        """Seed 004's FullPack, from clean text."""
+        """Return seed 004's FullPack, from clean text."""
         from sutler.pack import documents
 
         limits = constraints or documents.constraints_of(self.settings)
         return cast("FullPack", documents.make_full(self, limits).document)
 
     def summary_pack(self, constraints: PackConstraints | None = None) -> SummaryPack:
-        """Seed 004's SummaryPack, from clean text."""
+        """Return seed 004's SummaryPack, from clean text."""
         from sutler.pack import documents
 
         limits = constraints or documents.constraints_of(self.settings)

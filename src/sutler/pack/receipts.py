@@ -1,5 +1,5 @@
-"""The transparency record: one receipt for each pack that leaves, kept outside the tree and
-provable later."""
+"""Transparency records: one receipt for each pack that leaves, kept outside the tree and verifiable
+later."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GROUPS = {
     "budget": "size",
     "cap": "size",
 }
-"""Seed 004 counts exclusions in four groups; whatever is not here was a pattern or a rule."""
+"""Seed 004's four groups of exclusions; all other reasons count as a pattern or a rule."""
 
 
 PROMPT = "prompt"
@@ -40,7 +40,7 @@ Info = dict[str, str | int | dict[str, int]]
 
 
 class Sent(Struct, frozen=True):
-    """One file as it left: its display path, how much of it, and the digest of the text that was
+    """One file as it left: its display path, its level, and the digest of the text that was
     sent."""
 
     path: str
@@ -49,8 +49,8 @@ class Sent(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
-    """What left the machine, when, where to, and under which protection. `seal` is keyed by this
-    installation."""
+    """Record of what left the machine, when, where to, and under which protection. `seal` is keyed
+    by this installation."""
 
     context_pack_info: Info  # seed 004's fields and no others
     pack_id: str
@@ -75,7 +75,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 
 def pack_info(report: Report) -> Info:
-    """Seed 004's `context_pack_info` of a pack."""
+    """Return seed 004's `context_pack_info` of a pack."""
     from sutler.formats.transparency import ContextPackInfo, ExclusionsByReason
 
     tally: Counter[str] = Counter()
@@ -104,7 +104,7 @@ def _fields(info: ContextPackInfo) -> Info:
 
 
 def _capped(report: Report) -> tuple[str, ...]:
-    """The groups of exclusions of which some were counted up to a limit only."""
+    """Return the groups of exclusions that were counted up to a limit only."""
     return tuple(sorted({_GROUPS.get(reason, "pattern") for reason in capped(report.excluded)}))
 
 
@@ -134,8 +134,8 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
 def receipt_of_prompt(
     goal: str, destination: str, size: int, digest: str, files: Mapping[str, str]
 ) -> Receipt:
-    """The receipt of a goal's prompt: its own digest is its id; `files` maps what was embedded to
-    digests."""
+    """Build the receipt of a goal's prompt: its own digest is its id; `files` maps embedded files
+    to digests."""
     from sutler.formats.transparency import ContextPackInfo, ExclusionsByReason
 
     info = ContextPackInfo(
@@ -170,8 +170,7 @@ def _now() -> str:
 
 
 def sealed(receipt: Receipt, key: bytes) -> Receipt:
-    """The receipt with its seal: who lacks this installation's key can neither change nor make
-    one."""
+    """Seal a receipt: without this installation's key it can be neither changed nor forged."""
     return msgspec.structs.replace(receipt, seal=_seal(receipt, key))
 
 
@@ -181,7 +180,7 @@ def _seal(receipt: Receipt, key: bytes) -> str:
 
 
 def _row(done: Receipt) -> ReceiptRow:
-    """The receipt as the store has it. A pack's id covers its manifest: the same id, the same
+    """Convert a receipt for the store. A pack's id covers its manifest: the same id, the same
     files."""
     bare, files = done, b""
     if done.format != PROMPT:
@@ -195,8 +194,8 @@ def _row(done: Receipt) -> ReceiptRow:
 def receipts(
     root: str, environ: Mapping[str, str], limit: int = 100, *, start: str = "", files: bool = True
 ) -> list[Receipt]:
-    """The newest receipts of a project, newest first; of packs whose id begins with `start`.
-    `files` says whether to read what each of them held."""
+    """Return the newest receipts of a project, newest first, of packs whose id begins with `start`.
+    With `files`, they include the lists of files."""
     store, _, _ = home.open_store(root, environ)
     try:
         found = [_decoded(*row) for row in store.receipts(limit, start)]
@@ -213,8 +212,7 @@ def _decoded(pack: str, body: str) -> Receipt:
 
 
 def _filled(receipt: Receipt, store: Store) -> Receipt:
-    """The receipt with the files that the store keeps apart. Those of early versions lie in the
-    receipt itself."""
+    """Add the files that the store holds apart; receipts of early versions hold them themselves."""
     if receipt.files:
         return receipt
     packed = store.sent(receipt.pack_id)
@@ -236,14 +234,14 @@ def _damaged(pack: str, error: Exception) -> SutlerError:
 
 
 def find(root: str, environ: Mapping[str, str], start: str) -> Receipt:
-    """The newest receipt whose pack id starts with `start`."""
+    """Return the newest receipt whose pack id starts with `start`."""
     for receipt in receipts(root, environ, 1, start=start):
         return receipt
     raise UsageError(f"no receipt of a pack {quote(start)}", next_step="see 'sutler receipt list'")
 
 
 def verify(receipt: Receipt, environ: Mapping[str, str]) -> None:
-    """Refuse a receipt that is not as this installation sealed it."""
+    """Refuse a receipt that differs from what this installation sealed."""
     if not hmac.compare_digest(_seal(receipt, home.key(environ)), receipt.seal):
         raise RefusedError(
             f"the receipt of pack {receipt.pack_id[:16]} does not match its seal",
@@ -253,8 +251,8 @@ def verify(receipt: Receipt, environ: Mapping[str, str]) -> None:
 
 
 def proved(pack_id: str, root: str, environ: Mapping[str, str]) -> Receipt | None:
-    """The receipt of this very pack, if this installation sealed one; a ledger that cannot be read
-    knows nothing."""
+    """Return the receipt of this very pack, if this installation sealed one; None if the ledger
+    cannot be read."""
     try:
         receipt = find(root, environ, pack_id)
         verify(receipt, environ)
@@ -264,7 +262,7 @@ def proved(pack_id: str, root: str, environ: Mapping[str, str]) -> Receipt | Non
 
 
 def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
-    """Paths at which a pack (display path -> digest) and its receipt disagree."""
+    """Return the paths at which a pack (display path -> digest) and its receipt disagree."""
     sent = {one.path: one.sha256 for one in receipt.files}
     return sorted(
         path for path in sent.keys() | sections.keys() if sent.get(path) != sections.get(path)
@@ -272,9 +270,8 @@ def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
 
 
 def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[Receipt, str]:
-    """The receipt, sealed and kept for the project's store: put into it at once where others have
-    to see it, else with the next that opens it. What goes wrong is a note and not the end: the pack
-    has already left."""
+    """Seal a receipt and store it: at once in a shared store, else the next time that the project's
+    store is opened. A failure is a note and no error: the pack has already left."""
     try:
         directory, _, key = home.project_folder(root, environ)
         receipt = sealed(receipt, key)
@@ -290,7 +287,7 @@ def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[R
 
 
 def recorded_in(store: Store, key: bytes, receipt: Receipt) -> tuple[Receipt, str]:
-    """As `recorded`, where the project's store is open already."""
+    """Store a receipt like `recorded`, in a store that is open already."""
     done = sealed(receipt, key)
     try:
         store.put_receipt(_row(done))

@@ -1,4 +1,4 @@
-"""What a pack did, as data, and whether its problems refuse it."""
+"""Report of a pack, and the decision whether its problems refuse it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sutler.paths import RelPath, quote
 from sutler.scan.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 
 WHOLE = ("full", "summary")
-"""Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
+"""Levels that cut nothing of a file; a summary shows facts and no text to cut."""
 
 
 class Shown(Struct, frozen=True, gc=False):
-    """One file that entered: how much of it, at what cost in the budget's unit, and why."""
+    """One file that entered: its level, its cost in the budget's unit, and the reason."""
 
     path: RelPath
     level: str  # of the pack's own ladder: full, head_tail, excerpt, head, summary …
@@ -42,13 +42,12 @@ class Shown(Struct, frozen=True, gc=False):
 
     @property
     def weight(self) -> int:
-        """What people compare files by: tokens where they were counted, else bytes."""
+        """Size for comparisons: tokens if they were counted, else bytes."""
         return self.bytes if self.tokens is None else self.tokens
 
 
 class Report(Struct, frozen=True):
-    """A finished pack's account of itself. `used` is counted on the very text, in the budget's
-    unit."""
+    """Report of a finished pack. `used` is counted on the very text, in the budget's unit."""
 
     pack_id: str
     format: str
@@ -69,7 +68,7 @@ class Report(Struct, frozen=True):
 
     @property
     def content_bytes(self) -> int:
-        """The bytes of the files' text that the pack shows."""
+        """Bytes of the files' text that the pack shows."""
         if self.document_bytes is not UNSET:
             return self.document_bytes
         return sum(file.bytes for file in self.shown)
@@ -79,11 +78,11 @@ class Report(Struct, frozen=True):
         return len(self.shown) + sum(count for _, count in by_reason(self.excluded))
 
     def out_by_reason(self) -> list[tuple[str, int]]:
-        """How many files stayed out, by reason, most first."""
+        """Return how many files were omitted, by reason, most first."""
         return by_reason(self.excluded)
 
     def hidden(self) -> dict[str, int]:
-        """How many invisible characters were made visible, by kind."""
+        """Return how many invisible characters were made visible, by kind."""
         tally: Counter[str] = Counter()
         for one in self.shown:
             for kind, count in one.hidden:
@@ -97,8 +96,8 @@ class Report(Struct, frozen=True):
 
 
 def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
-    """Counts for people. The inside of `.git` is on record, but not counted as files of the
-    project."""
+    """Count exclusions for people. The inside of `.git` is on record, but not counted as files of
+    the project."""
     tally: Counter[str] = Counter()
     for item in excluded:
         if item.rule.source != "git":
@@ -107,13 +106,12 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
 
 
 def capped(excluded: Iterable[Excluded]) -> frozenset[str]:
-    """Reasons whose count stopped at a limit: people read `1,000+` there."""
+    """Return reasons whose count stopped at a limit and reads `1,000+`."""
     return frozenset(item.reason for item in excluded if item.more and item.rule.source != "git")
 
 
 def shown_text(path: RelPath, level: str, text: str, reason: str, whole: CleanText | None) -> Shown:
-    """A file in a document: `text` is what it shows, `whole` the clean file that this was taken
-    from."""
+    """Describe a file in a document: `text` is the shown part, `whole` the clean file."""
     data = text.encode("utf-8", "surrogatepass")
     rules = tuple(one.rule for one in whole.findings if one.confidence > 0) if whole else ()
     hidden = whole.hidden if whole else ()
@@ -156,7 +154,7 @@ def built_file(
 
 
 class Batch(Struct, frozen=True, array_like=True):
-    """Built sections: their account, their text, the part of it that the ending's digest covers,
+    """Built sections: their files, their text, the part of it that the ending's digest covers,
     their manifest lines."""
 
     files: list[BuiltFile]
@@ -168,11 +166,11 @@ class Batch(Struct, frozen=True, array_like=True):
 
 
 Progress = Callable[[int, int], None]
-"""Progress callback: files done, files in all."""
+"""Progress callback: files done, files in total."""
 
 
 class Account:
-    """What a run shows and leaves out, noted batch by batch while its text is sealed."""
+    """Collector of a run's files and exclusions, filled batch by batch while the text is sealed."""
 
     def __init__(
         self, order: Sequence[Choice], cache: PackCache, problems: Iterable[Problem]
@@ -190,13 +188,14 @@ class Account:
         self.pack_id = ""
 
     def advance(self, files: int) -> None:
-        """Call the progress callback: some more files are done."""
+        """Call the progress callback with more finished files."""
         self._done = min(self._done + files, len(self._order))
         if self.progress is not None:
             self.progress(self._done, len(self._order))
 
     def framed(self, batch: Batch) -> Framed:
-        """A batch as the format joins it, each file noted for the report and the cache."""
+        """Return a batch as the format joins it, with each file recorded for the report and the
+        cache."""
         self.advance(len(batch.files) + len(batch.excluded))
         for number, reason, rule, record in batch.excluded:
             path = self._order[number].entry.path
@@ -225,7 +224,7 @@ class Account:
         )
 
     def counted(self, runs: Generator[Run, None, str]) -> Iterator[Run]:
-        """The text, with its bytes counted and its id noted."""
+        """Yield the text; count its bytes and record its id."""
         while True:
             try:
                 run = next(runs)
@@ -236,7 +235,7 @@ class Account:
             yield run
 
     def from_first_file(self, runs: Iterator[Run], listing: Callable[[], Listing]) -> Iterator[Run]:
-        """Hold the text back until it shows or lists a file, and drop it if it never does."""
+        """Hold the text back until it shows or lists a file, and keep it back if it never does."""
         held: list[Run] = []
         for run in runs:
             held.append(run)
@@ -246,7 +245,7 @@ class Account:
         self._held = held
 
     def if_empty(self, excluded: Iterable[Excluded], allowed: bool) -> Iterator[Run]:
-        """The text that was held back, where a pack of nothing is an answer; else a refusal."""
+        """Yield the text that was held back, if an empty pack is allowed; else refuse."""
         if self._held and not allowed:
             raise _empty_pack((*excluded, *self.excluded), self.problems)
         yield from self._held
@@ -261,7 +260,8 @@ class Account:
         excluded: Iterable[Excluded],
         by_name: tuple[str, ...],
     ) -> Report:
-        """The account of the finished pack; `excluded` stayed out before files were loaded."""
+        """Build the report of the finished pack; `excluded` are exclusions before files were
+        loaded."""
         linked = {choice.path for choice in self._order if choice.entry.links > 1}
         out = (*excluded, *self.excluded)
         return Report(
@@ -281,7 +281,8 @@ class Account:
 
 
 def _empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> RefusedError:
-    """The refusal of a pack that would show and list no file, with what kept the files out."""
+    """Build the refusal of a pack that would show and list no file, with the reasons of the
+    exclusions."""
     reasons = by_reason(item for item in excluded if item.rule.source != "--output")
     out = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons[:4])
     first = [f"{quote(one.path)} {one.kind}" for one in problems[:3]]
@@ -297,7 +298,7 @@ def _empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> Re
 
 
 Ask = Callable[[Sequence[Problem]], bool]
-"""Shown the problems, says whether to go on. Absent means no."""
+"""Callback that shows the problems and returns whether to continue. Without it the answer is no."""
 
 
 _KINDS: dict[Reason, ProblemKind] = {
@@ -312,7 +313,8 @@ _KINDS: dict[Reason, ProblemKind] = {
 
 
 def named_but_out(excluded: Iterable[Excluded], named: Sequence[RelPath]) -> list[Problem]:
-    """What the user named and a rule that naming does not lift keeps out: never a silent gap."""
+    """Return a problem for each named file that a rule excludes all the same: an omission is never
+    silent."""
     if not named:
         return []
     wanted = {*named, *(f"{path}/" for path in named)}
@@ -326,9 +328,9 @@ def named_but_out(excluded: Iterable[Excluded], named: Sequence[RelPath]) -> lis
 def judge(
     problems: Sequence[Problem], settings: Settings, named: Sequence[RelPath], ask: Ask | None
 ) -> None:
-    """strict: any problem refuses. flexible: a problem with something the user named asks, and
-    without anyone to ask refuses; the rest is recorded. ignore: everything is recorded and nothing
-    refuses."""
+    """Refuse by the mode. strict: any problem refuses. flexible: a problem with something that the
+    user named asks, and without an answer refuses; others are recorded. ignore: all are recorded
+    and none refuses."""
     mode = settings.text("mode")
     if mode == "ignore":
         return

@@ -1,4 +1,5 @@
-"""What of a project a run sees, by which settings: scanned, classified, ranked and chosen."""
+"""The part of a project that a run sees, by its settings: scanned, classified, ranked and
+chosen."""
 
 from __future__ import annotations
 
@@ -55,19 +56,18 @@ Tell = Callable[[str, int, int], None]
 """Progress callback (step, done, total); total is 0 while unknown."""
 
 Readable = Callable[[Iterable[FileEntry]], Iterable[FileEntry]]
-"""Those of some files that a caller may read, in their order."""
+"""Filters files to those that a caller may read, in their order."""
 
 WITHHELD = Rule("policy", "kept back from this caller")
 GOAL_LIMIT: tuple[tuple[int, Unit], tuple[int, Unit]] = ((60_000, "chars"), (16_000, "tokens"))
-"""The ceiling of a pack for a goal without a budget: where no tokens are counted, and where they
-are."""
+"""Ceiling of a pack for a goal without a budget: without a token count, and with one."""
 UNTICKED = Rule("selection", "unticked by you")
 RANKED = 500
-"""Files that get a rank; what comes after them has next to nothing to do with the task."""
+"""Limit of ranked files; those after it hardly relate to the task."""
 
 
 class _Numbered(Struct):
-    """Key files, and how many files use each, by their number: a path may hold a secret, and the
+    """Key files, and the number of users of each file, by index: a path may hold a secret, and the
     cache holds none."""
 
     keys: list[int]
@@ -76,7 +76,7 @@ class _Numbered(Struct):
 
 class Scope:
     """A folder, or several files and folders below one root, as settings and a caller's policy show
-    it: what the steps of a pack work on."""
+    it: the input of the steps of a pack."""
 
     def __init__(
         self,
@@ -105,8 +105,8 @@ class Scope:
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Self:
-        """The project without the files that this run writes: a pack must not pack the pack before
-        it."""
+        """Return the project without the files that this run writes: a pack must not include an
+        earlier pack."""
         copy = self._copy(self.settings)
         copy.outputs = tuple(
             os.path.relpath(os.path.abspath(path), self.place.root) for path in paths
@@ -114,21 +114,21 @@ class Scope:
         return copy
 
     def only(self, paths: Iterable[str]) -> Self:
-        """The project reduced to these files of it, as if each had been named."""
+        """Return the project reduced to these files of it, as if each had been named."""
         copy = self._copy(self.settings)
         copy.place = Place(self.place.root, tuple(RelPath(path) for path in sorted(set(paths))))
         return copy
 
     def seen_by(self, readable: Readable) -> Self:
-        """The project as a caller sees it who may read only what `readable` keeps: asked anew of
-        every scan, so that a file which comes between two of them is judged too."""
+        """Return the project for a caller who may read only the files that `readable` admits. Every
+        scan applies it anew, so that a new file is judged too."""
         copy = self._copy(self.settings)
         copy._readable = readable
         return copy
 
     def numbered(self) -> Self:
-        """The project whose clean texts carry ordinals instead of tags, counted over all texts of
-        one document."""
+        """Return the project with ordinals in place of tags in its clean texts, counted over all
+        texts of one document."""
         if self._numbering is not None:
             return self
         from sutler.secrets.cleaner import Numbering
@@ -138,7 +138,7 @@ class Scope:
         return copy
 
     def unticking(self, paths: Iterable[str]) -> Self:
-        """The project without these very files, as in a list that a person ticks."""
+        """Return the project without these files, which a person unticked in a list."""
         copy = self._copy(self.settings)
         copy.unticked = frozenset(paths)
         return copy
@@ -151,8 +151,8 @@ class Scope:
         return copy
 
     def opened(self) -> Root:
-        """The root, opened once for this project and its copies. Refuse if its path names another
-        directory by now."""
+        """Return the root, opened once for this project and its copies. Refuse if its path names
+        another directory by now."""
         if not self._opened:
             self._opened.append(Root(self.place.root))
         root = self._opened[0]
@@ -161,7 +161,7 @@ class Scope:
 
     @property
     def unrestricted(self) -> bool:
-        """Whether no caller's policy limits what is seen of the project."""
+        """Whether no caller's policy restricts the view of the project."""
         return self._readable is None
 
     @property
@@ -169,13 +169,14 @@ class Scope:
         return os.path.basename(self.place.root)
 
     def scan(self) -> Snapshot:
-        """What is there: entries, exclusions with their rule, problems. Reads names, not
+        """Return entries, exclusions with their rule, and problems. It reads names, not
         contents."""
         snapshot = self.found()
         return masked(snapshot, self.clean(len(snapshot.entries) * PER_FILE))
 
     def masked(self, snapshot: Snapshot, clean: Clean, cache: PackCache) -> Snapshot:
-        """A snapshot with no secret in any name. The cache keeps that all names are harmless."""
+        """Return a snapshot with no secret in any name. The cache records that all names are
+        harmless."""
         results: list[Snapshot] = []
 
         def harmless() -> int:
@@ -187,7 +188,7 @@ class Scope:
         return results[0] if results else masked(snapshot, clean)
 
     def found(self) -> Snapshot:
-        """As `scan`, but with names as they are. Not fit to be shown."""
+        """Scan like `scan`, but with names as they are, which must not be shown."""
         tell = self.tell
         counted = None if tell is None else lambda count: tell("scanning", count, 0)
         snapshot = scan(self.opened(), self.rules(), self.place.named, counted)
@@ -203,7 +204,7 @@ class Scope:
         return rules_for(self.settings, "pack")
 
     def request(self, goal: str = "") -> Request:
-        """The settings as a request: everything that the stages may ask for."""
+        """Return the settings as a request, the only input of the steps."""
         settings = self.settings
         limit, unit = settings.limit()
         if goal and not settings.has_budget:
@@ -228,8 +229,8 @@ class Scope:
     def ranking(
         self, snapshot: Snapshot, task: str, changed: Mapping[str, tuple[int, ...]] | None = None
     ) -> Ranking:
-        """The files of a snapshot in the order of their worth for a task. A review has `changed`
-        lines, and may have no task."""
+        """Rank the files of a snapshot by their worth for a task. A review has `changed` lines, and
+        may have no task."""
         from sutler.budget.task_fit import Ranking
         from sutler.ranking import rank
         from sutler.ranking.companions import companions_of
@@ -269,7 +270,7 @@ class Scope:
         return changes_of(self.opened(), snapshot, asked, clean)
 
     def standing(self, pairs: Sequence[Classified]) -> Standing:
-        """Which files matter most, by what uses them: the order of a limited pack without a
+        """Return the files that matter most by their users: the order of a limited pack without a
         task."""
         root, paths = self.opened(), [entry.path for entry, _ in pairs]
 
@@ -300,7 +301,8 @@ class Scope:
         changed: Changes | None = None,
         standing: Standing | None = None,
     ) -> Selection:
-        """The files that enter, in the order of their claim; what this run writes stays out."""
+        """Return the files that enter, in the order of their claim, without those that this run
+        writes."""
         ours = [entry for entry, _ in pairs if self.ours(entry.path)]
         if ours:
             paths = {entry.path for entry in ours}  # many, if our own cache lies in the project
@@ -328,31 +330,31 @@ class Scope:
         return replace(selection, excluded=tuple(sorted(out, key=lambda item: item.path)))
 
     def ours(self, path: str) -> bool:
-        """Whether this run writes the file, or another run is writing it just now."""
+        """Return whether this run writes the file, or another run is writing it now."""
         return path in self.outputs or path.endswith(TEMPORARY) or path.startswith(self._private)
 
     def clean(self, size: int = 0) -> Clean:
-        """The redactor that every text passes before it is cut, counted or shown; `size` is how
-        much is to come."""
+        """Return the redactor that every text passes before it is cut, counted or shown; `size` is
+        the expected amount of text."""
         clean = cleaner(self.settings, size)
         if self.settings.flag("redact"):
             clean = self.secrets.hiding(clean)
         return clean if self._numbering is None else numbered(clean, self._numbering)
 
     def quotable(self, text: str) -> str:
-        """Words for a person or a record that may quote a name or an argument. The user's
-        allow-list does not count here, and nothing is quoted with a secret in it."""
+        """Redact a text for a person or a record that may quote a name or an argument. The user's
+        allow-list does not apply: no quote holds a secret."""
         values = self.secrets.values()
         shown = CleanText(told(text))
         return (values.hide(shown) if values is not None else shown).text
 
     def plain_clean(self, size: int = 0) -> Clean:
-        """The redactor of a text by itself, which knows nothing of other files."""
+        """Return the redactor of a text alone, without the secrets of other files."""
         return cleaner(self.settings, size)
 
     @property
     def secrets(self) -> TreeSecrets:
-        """The secrets of the whole tree, shared with copies of this project."""
+        """Secrets of the whole tree, shared with copies of this project."""
         if not self._secrets:
             rules = self.rules()
 
@@ -374,7 +376,7 @@ class Scope:
 
 
 def _without(snapshot: Snapshot, paths: Set[str], rule: Rule) -> Snapshot:
-    """The snapshot with these files excluded by `rule`."""
+    """Return the snapshot with these files excluded by `rule`."""
     dropped = [
         Excluded(entry.path, "not_selected", rule)
         for entry in snapshot.entries

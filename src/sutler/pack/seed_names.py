@@ -1,10 +1,10 @@
-"""Seed 004's class names, for programs written after its usage example. Each is a thin name for
-what `Project` does.
+"""Seed 004's class names, for programs that follow its usage example; each calls `Project`.
 
 >>> from sutler import FullPackBuilder, PackSelector, PackSerializer, SnapshotScanner
 >>> snapshot = SnapshotScanner().scan("path/to/project")                  # doctest: +SKIP
 >>> PackSelector().select(snapshot, constraints)                          # doctest: +SKIP
->>> PackSerializer().serialize(FullPackBuilder().build(snapshot))         # doctest: +SKIP"""
+>>> PackSerializer().serialize(FullPackBuilder().build(snapshot))         # doctest: +SKIP
+"""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class ScannedProject:
-    """A snapshot together with the project that it was taken of. Fields of `ProjectSnapshot` are
-    read from it as if it were one."""
+    """A snapshot together with its project. Fields of `ProjectSnapshot` can be read from it
+    directly."""
 
     def __init__(self, project: Project) -> None:
         self.project = project

@@ -46,7 +46,8 @@ def _named(name: str) -> tuple[str, type[Struct]]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a document: `full-pack`, `FullPack` and `full_pack` are the same name."""
+    """Return the JSON Schema of a document: `full-pack`, `FullPack` and `full_pack` are the same
+    name."""
     known, kind = _named(name)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -59,7 +60,7 @@ def schema(name: str) -> dict[str, Any]:
 def serialize(
     document: Struct | Mapping[str, Any], format: WireFormat = "json", name: str = ""
 ) -> bytes:
-    """The document's bytes. A mapping must be a document of its schema, field for field."""
+    """Encode a document. A mapping must be a document of its schema, field for field."""
     value = (
         document
         if isinstance(document, Struct)
@@ -69,7 +70,7 @@ def serialize(
 
 
 def deserialize(data: bytes | str, format: WireFormat | None = None, name: str = "") -> Any:
-    """The document in `data`. Its kind is seen from its fields unless `name` gives it."""
+    """Decode a document. Its kind follows from its fields unless `name` gives it."""
     raw = data.encode() if isinstance(data, str) else data
     chosen = format or ("json" if raw.lstrip()[:1] in (b"{", b"[") else "msgpack")
     try:
@@ -119,8 +120,7 @@ def _recognise(plain: Mapping[str, Any]) -> str:
 
 
 def _upgraded(plain: dict[str, Any], name: str) -> dict[str, Any]:
-    """Step by step from the version it was written in to this one. No version at all is version
-    0."""
+    """Convert a document step by step from its version to this one. Without a version it is 0."""
     given = plain.get("schema_version", plain.get("schemaVersion", 0))
     if not isinstance(given, int) or isinstance(given, bool) or given < 0:
         raise _unreadable(f"schema version {given!r} is not a version")
@@ -139,13 +139,13 @@ def _upgraded(plain: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _flatten_content(plain: dict[str, Any]) -> dict[str, Any]:
-    """Version 0 kept the parts of a pack under `content`."""
+    """Move the parts of a pack up from `content`, where version 0 had them."""
     content = plain.pop("content", None)
     return {**content, **plain} if isinstance(content, dict) else plain
 
 
 def _camel_keys(value: Any) -> Any:
-    """Version 0 of a task pack was written in snake case."""
+    """Convert the snake case of a task pack of version 0."""
     if isinstance(value, list):
         return [_camel_keys(item) for item in value]
     if not isinstance(value, dict):
@@ -183,7 +183,7 @@ def _strict(document: Mapping[str, Any], name: str) -> Struct:
 
 
 def _unknown(given: Any, kept: Any, where: str) -> list[str]:
-    """Fields of `given` that the document `kept` has no place for, as dotted paths."""
+    """Return the fields of `given` that the document `kept` lacks, as dotted paths."""
     if isinstance(kept, Struct) and isinstance(given, Mapping):
         config = kept.__struct_config__
         names = dict(zip(kept.__struct_encode_fields__, kept.__struct_fields__, strict=True))

@@ -1,5 +1,5 @@
-"""The sources of a project as the graph of their uses needs them: raw text, of which only paths and
-numbers leave."""
+"""Sources of a project for the graph of their uses: raw text, of which only paths and numbers
+leave."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from sutler.survey.module_files import Package
 from sutler.survey.starts import is_own
 
 MAX_SOURCES = 4_000
-"""Files that take part in the graph, the shallow ones first: what a tree adds beyond that changes
-no order near the top."""
+"""Limit of files in the graph, the shallow ones first: further ones change no order near the
+top."""
 MAX_BYTES = 600_000
-"""A larger file is data, or written by a program."""
+"""A larger file is data, or generated."""
 HEAD = 4_000
-"""Bytes in which a file's imports are looked for when only an order is wanted."""
+"""Bytes that are searched for a file's imports if only an order is needed."""
 
 
 def own_sources(pairs: Iterable[Classified]) -> list[Classified]:
-    """The files of the graph: hand-written code of the project, in the order of their paths."""
+    """Return the files of the graph: hand-written code of the project, in the order of their
+    paths."""
     own = [
         pair
         for pair in pairs
@@ -45,9 +46,9 @@ def own_sources(pairs: Iterable[Classified]) -> list[Classified]:
 def read_sources(
     root: Root, pairs: Iterable[Classified], *, heads: bool = False
 ) -> dict[str, tuple[str, str]]:
-    """Language and text of each file that can be read; with `heads`, of files whose imports say
-    what they use only as much as holds them. Bytes are taken as Latin-1: names of modules are
-    ASCII, and nothing of the text is shown."""
+    """Return language and text of each readable file; with `heads`, only the head of files whose
+    imports determine what they use. Bytes are decoded as Latin-1: names of modules are ASCII, and
+    no text is shown."""
     sources: dict[str, tuple[str, str]] = {}
     with root.reader() as reader:
         for entry, facts in pairs:
@@ -59,8 +60,8 @@ def read_sources(
 
 
 def workspace_packages(root: Root, pairs: Sequence[Classified]) -> dict[str, Package]:
-    """The packages of a JavaScript workspace by their names; a single package has no use for its
-    own name."""
+    """Return the packages of a JavaScript workspace by name; a single package does not need its own
+    name."""
     manifests = _package_manifests(pairs)
     packages: dict[str, Package] = {}
     if len(manifests) < 2:
@@ -88,7 +89,7 @@ def _package_manifests(pairs: Iterable[Classified]) -> list[Classified]:
 
 
 def standing_of(root: Root, pairs: Sequence[Classified]) -> tuple[Iterable[str], Mapping[str, int]]:
-    """The key files, and how much each file matters."""
+    """Return the key files, and the weight of each file."""
     own = own_sources(pairs)
     used = users(read_sources(root, own, heads=True), workspace_packages(root, pairs))
     weighed = weights(used, {entry.path: entry.size for entry, _ in own})

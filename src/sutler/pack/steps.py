@@ -1,7 +1,8 @@
-"""The steps of the pipeline and what they share during one run.
+"""Steps of the pipeline, and their common state during one run.
 
 A batch names files by their number, so that paths, which may hold bytes that are no Unicode, stay
-in this process."""
+in this process.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
     from sutler.secrets.shared_values import SharedValues
 
 ENOUGH, ENOUGH_RAW = 1_500_000, 8_000_000
-"""Bytes from which worker processes are worth their start: to redact or count, and to read only."""
+"""Bytes above which worker processes pay: to redact or count, and to read only."""
 REVIEW_DRAWING = 800, 200
-"""Characters and tokens that the drawing of the tree takes in a review at most."""
+"""Limit of the drawing of the tree in a review, in characters and tokens."""
 OFFERED = 4
-"""What is counted for a limited pack, in sizes of the pack: files offered in vain count too, and
-the whole text at the end."""
+"""Amount of counting for a limited pack, in sizes of the pack: rejected files count too, and the
+whole text at the end."""
 
 
 class PackRun:
@@ -72,7 +73,7 @@ class PackRun:
         self._total_tokens: int | None = None
 
     def scan(self) -> Snapshot:
-        """The tree, with no secret in any name."""
+        """Return the tree, with no secret in any name."""
         settings = self.project.settings
         if self.tokens is not None or settings.flag("redact"):  # else it is of no use
             self.cache = cache_for(self.project.place.root, settings, self.request, os.environ)
@@ -89,7 +90,7 @@ class PackRun:
         return found
 
     def rank(self, snapshot: Snapshot) -> Ranking | None:
-        """The files by their worth for the goal, or for what changed in git."""
+        """Rank the files by their worth for the goal, or for the changes in git."""
         request = self.request
         if request.asks_history:
             self._changes = self.project.changes(snapshot, request, self._numbering)
@@ -141,7 +142,8 @@ class PackRun:
             yield batches
 
     def workers(self) -> int:
-        """How many processes build the batches; what they need is loaded before they are forked."""
+        """Return how many processes build the batches; their modules are loaded before they are
+        forked."""
         if self._limited:
             return 0
         known, choices = self.cache.files, self._order
@@ -157,8 +159,8 @@ class PackRun:
 
     def learn(self, batches: Sequence[range], workers: int) -> None:
         """Collect the secrets of the project, before anything is built. Without a limit all files
-        are looked through, and each secret gets its number now, in order; a limited pack relies on
-        a look through a part of the tree."""
+        are searched, and each secret gets its number now, in order; a limited pack relies on a
+        search of a part of the tree."""
         if self._clean is as_it_is:
             return
         values = self._tree_values if self._limited else self._values_of_all(batches, workers)
@@ -188,14 +190,14 @@ class PackRun:
 
     @cached_property
     def _tree_values(self) -> SharedValues | None:
-        """Values of a part of the tree, for a limited pack and a query."""
+        """Return values of a part of the tree, for a limited pack and a query."""
         return self.project.secrets.read(self._whole_tree(), self.cache)
 
     def _whole_tree(self) -> Snapshot | None:
         return self._tree if self.project.sees_all else None
 
     def begin(self) -> None:
-        """Write what stands before the files, once the secrets of the project are known."""
+        """Write the text before the files, once the secrets of the project are known."""
         request = self.request
         unit = counter_for(request.budget.unit, request.budget.counter)
         self._preamble = self._preamble_within(unit if self._limited else len)
@@ -213,9 +215,9 @@ class PackRun:
             )
 
     def load(self, batch: range) -> Iterable[LoadedFile]:
-        """Read and decode the files of a batch. Lazy under a limit, which must not read the whole
-        tree; else all at once, since reading, redacting and counting in turns evict each other's
-        tables from the processor's caches."""
+        """Read and decode the files of a batch. It is lazy under a limit, which must not read the
+        whole tree; else all at once, since reading, redacting and counting in turns evict each
+        other's tables from the processor's caches."""
         choices: Iterable[Choice] = [self._order[number] for number in batch]
         if not self._limited:
             return [(choice, self._loader.load(choice)) for choice in choices]
@@ -228,14 +230,14 @@ class PackRun:
         return ((choice, self._loader.load(choice)) for choice in choices)
 
     def redact(self, loaded: Iterable[LoadedFile]) -> Iterator[Material | Excluded]:
-        """Clean texts, in the order of `loaded`."""
+        """Yield clean texts, in the order of `loaded`."""
         for choice, file in loaded:
             yield self._loader.redact(choice, file)
             if self._limited:  # else all files of a batch are done at once
                 self._account.advance(1)
 
     def fit(self, batch: range, materials: Iterator[Material | Excluded]) -> budget.Fitted:
-        """Sections in display order: what the limit has room for, or each file at its best."""
+        """Return sections in display order: those that fit the limit, or each file at its best."""
         if not self._limited:
             ready, cut = list(materials), self.request.cut
             sections = [budget.best_rung(one, cut) for one in ready if isinstance(one, Material)]
@@ -283,8 +285,8 @@ class PackRun:
         return report.Batch(files, excluded, problems, b"".join(text), bytes(covered), bytes(lines))
 
     def seal(self, built: Generator[report.Batch, None, None]) -> Iterator[Run]:
-        """The text that leaves. A refusal precedes its first byte: of a budget, in strict mode, or
-        about what the user named."""
+        """Yield the text that leaves. A refusal precedes its first byte: by a budget, by strict
+        mode, or for a named file."""
         settings, named, account = self.project.settings, self.project.place.named, self._account
         with closing(built):
             framed, numbers = map(account.framed, built), self.request.line_numbers
@@ -303,11 +305,11 @@ class PackRun:
         return self._listing
 
     def _out(self) -> tuple[Excluded, ...]:
-        """What stayed out before files were loaded."""
+        """Return the exclusions before files were loaded."""
         return (*self._snapshot.excluded, *self.selection.excluded)
 
     def record(self) -> None:
-        """Report the run and keep what it learned."""
+        """Report the run and save its cache."""
         request, account = self.request, self._account
         tokens = self._total_tokens
         if tokens is not None and self.tokens is not None and not self._limited:
@@ -328,7 +330,7 @@ class PackRun:
         self.cache.save(whole=not self._limited and not self.project.place.named)
 
     def quotable(self, text: str) -> str:
-        """A short text as a summary or a record may quote it: redacted, unless redaction is off."""
+        """Redact a short text for a summary or a record, unless redaction is off."""
         if not self.project.settings.flag("redact"):
             return text
         harmless = self.cache.figure("told", text, lambda: int(told(text) == text))
@@ -338,7 +340,7 @@ class PackRun:
         return self._hidden(shown).text
 
     def _section_tokens(self, section: Section, frame: SectionFrame) -> int:
-        """What a section costs in tokens: paid already, on record, or counted now."""
+        """Return the tokens of a section: paid already, cached, or counted now."""
         request = self.request
         if section.cost and request.budget.unit == "tokens":
             return section.cost
@@ -374,8 +376,8 @@ class PackRun:
         )
 
     def _left_out_by_name(self, count: Counter, limit: int | None) -> str:
-        """The lines about what only name rules leave out, below the drawing of the tree. A caller
-        with a policy gets none: they name what exists."""
+        """Return the lines about exclusions by name rules alone, below the drawing of the tree. A
+        caller with a policy gets none: they reveal which files exist."""
         if not self.project.unrestricted or not any(one.by_name for one in self._snapshot.excluded):
             return ""
         self._by_name = left_out(self.project.opened(), self._snapshot.excluded)

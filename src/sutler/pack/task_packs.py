@@ -1,5 +1,5 @@
-"""Task packs of a project (seed 002): the task's words cleaned, its files read through the one
-door, then packed."""
+"""Task packs of a project (seed 002): the task's texts are redacted, its files read by the common
+rules, then packed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ContextPacker:
         return document
 
     def make(self, task: TaskSpec | Mapping[str, Any]) -> Made:
-        """The pack with the account of it."""
+        """Return the pack with its account."""
         project = self._project.numbered()
         given = task if isinstance(task, TaskSpec) else read_task(dict(task))
         clean = project.clean()
@@ -80,8 +80,8 @@ class ContextPacker:
 def _scores(
     project: Scope, task: TaskSpec, snapshot: Snapshot, order: Sequence[str], limit: int
 ) -> dict[str, float]:
-    """The order of the contract's files: by claim; by rank for the task's words where not all of
-    them can fit."""
+    """Return the order of the contract's files: by claim; by rank for the task's words if not all
+    of them can fit."""
     scores = {path: float(-place) for place, path in enumerate(order)}
     sizes: dict[str, int] = {entry.path: entry.size for entry in snapshot.entries}
     if sum(sizes[path] for path in owned(list(sizes), task.files_contract)) > limit:
@@ -93,8 +93,8 @@ def _scores(
 
 
 def _users(root: Root, task: TaskSpec, snapshot: Snapshot) -> dict[str, list[str]]:
-    """The files that use each file, where the contract allows any: a change of a file has to know
-    what depends on it."""
+    """Return the users of each file, if the contract allows any: a change of a file must consider
+    them."""
     if not owned([entry.path for entry in snapshot.entries], task.files_contract):
         return {}
     from sutler.survey.graph import users
@@ -104,7 +104,7 @@ def _users(root: Root, task: TaskSpec, snapshot: Snapshot) -> dict[str, list[str
 
 
 def cleaned(task: TaskSpec, clean: Clean) -> TaskSpec:
-    """The task with every one of its words redacted, ids, names and globs included."""
+    """Redact every text of the task, ids, names and globs included."""
 
     def walk(value: Any) -> Any:
         if isinstance(value, str):
@@ -117,7 +117,7 @@ def cleaned(task: TaskSpec, clean: Clean) -> TaskSpec:
 
 
 class _Shelf:
-    """Files by path, read when the packer asks; digests and findings are kept on the way."""
+    """Files by path, read when the packer requests them; digests and findings are collected."""
 
     def __init__(self, loader: Loader, entries: dict[RelPath, FileEntry]) -> None:
         self._loader, self.entries = loader, entries
@@ -141,7 +141,7 @@ class _Shelf:
 def _named(
     root: Root, project: Scope, task: TaskSpec, snapshot: Snapshot
 ) -> tuple[list[FileEntry], dict[str, Problem]]:
-    """Files that the task's context names and the scan left out: named files bypass ignore rules,
+    """Return the excluded files that the task's context names: named files bypass ignore rules,
     never a denial."""
     known = {entry.path for entry in snapshot.entries}
     found: list[FileEntry] = []

@@ -1,4 +1,5 @@
-"""Secrets of a project's tree: no text about the project shows what one of its files gives away."""
+"""Secrets of a project's tree: no text about the project shows a value that one of its files
+reveals as a secret."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from sutler.secrets.shared_values import Secret, SharedValues
 
 SURVEY_BYTES = 4_000_000
-"""Text that is looked through for secrets before a limited pack or an answer is made."""
+"""Limit of text that is searched for secrets before a limited pack or an answer is made."""
 _LARGEST = 1_000_000  # a dump would take the room of all settings files
 _CREDENTIAL_BYTES = 65_536  # .env files and keys are small; a larger one is no list of values
 _CREDENTIAL_FILES = 200
@@ -39,8 +40,8 @@ _LEARNED = 1_000  # values from texts that a server was asked for
 
 
 def survey_order(entries: Iterable[FileEntry]) -> list[Choice]:
-    """The files to look through: what is neither code nor prose first, then by path, as many as
-    `SURVEY_BYTES` allow. The result depends on the tree alone; `entries` are sorted by path."""
+    """Return the files to search: files that are neither code nor prose first, then by path, up to
+    `SURVEY_BYTES`. The result depends on the tree alone; `entries` are sorted by path."""
     small = [entry for entry in entries if entry.size <= _LARGEST]
     small.sort(key=lambda entry: facts_of(entry.path).category in _LATER)  # by path they are
     room, files = SURVEY_BYTES, []
@@ -52,7 +53,8 @@ def survey_order(entries: Iterable[FileEntry]) -> list[Choice]:
 
 
 def surveyed(loader: Loader, files: Iterable[Choice], cache: PackCache) -> Iterator[Secret]:
-    """What these files give away, each read only if the cache does not know that it is clean."""
+    """Yield the secrets of these files; a file is read only if the cache does not record it as
+    clean."""
     for file in files:
         seen = loader.look(file)
         cache.learn(file.entry.path, seen.record)
@@ -61,7 +63,7 @@ def surveyed(loader: Loader, files: Iterable[Choice], cache: PackCache) -> Itera
 
 
 def shared_values(secrets: Iterable[Secret]) -> SharedValues | None:
-    """The values to hide in every text, if there are any."""
+    """Return the values to hide in every text, if there are any."""
     values = dict(secrets)
     if not values:
         return None
@@ -73,8 +75,8 @@ def shared_values(secrets: Iterable[Secret]) -> SharedValues | None:
 def without_secret_names(
     values: SharedValues, snapshot: Snapshot, selection: Selection, numbering: Numbering
 ) -> tuple[Snapshot, Selection, frozenset[str]]:
-    """The snapshot and the selection without files whose path holds one of the values, and the
-    paths of these files."""
+    """Drop files whose path holds one of the values from the snapshot and the selection; return the
+    paths too."""
 
     def hide(text: str, path: str, raw: bytes = b"") -> CleanText:
         return values.hide(CleanText(text), raw)
@@ -90,8 +92,8 @@ def without_secret_names(
 
 
 def credential_secrets(reader: Reader, snapshot: Snapshot, clean: Clean) -> Iterator[Secret]:
-    """What files give away that stay out of every pack because of their name, such as `.env`: a
-    copy of their values must not leave with another file."""
+    """Yield the secrets of files that every pack excludes by name, such as `.env`: a copy of their
+    values must not leave with another file."""
     out = [item.path for item in snapshot.excluded if item.reason == "credentials"]
     for path in [path for path in out if not path.endswith("/")][:_CREDENTIAL_FILES]:
         blob = reader.read(RelPath(path), _CREDENTIAL_BYTES)
@@ -110,11 +112,12 @@ def _named_in(paths: Sequence[str], values: SharedValues | None) -> frozenset[st
 
 
 class TreeSecrets:
-    """The shared values of one tree, read when a text is first cleaned and again after a minute. A
-    server that is used reads them again in the background before that, so that no call waits.
+    """The shared values of one tree, read before the first text is cleaned and again after a
+    minute. A server in use reads them again in the background before that, so that no call waits.
 
-    `plain` redacts a text by itself, `found` scans the whole tree and masks its names, so that no
-    record of the cache is kept under a name that is a secret; `cache` is that of packs."""
+    `plain` redacts a text alone, `found` scans the whole tree and masks its names, so that no
+    record of the cache has a secret as its name; `cache` is that of packs.
+    """
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class TreeSecrets:
         self._reading, self._pid = threading.Lock(), os.getpid()
 
     def values(self) -> SharedValues | None:
-        """The values as the tree was at most a minute ago."""
+        """Return the values as the tree was at most a minute ago."""
         age = time.monotonic() - self._at if self._at else _FRESH
         if age >= _FRESH:
             with self._lock():
@@ -145,7 +148,7 @@ class TreeSecrets:
         return self._values
 
     def prefetch(self) -> None:
-        """Read the tree in a thread, unless one does."""
+        """Read the tree in a thread, unless a thread does already."""
         if not self._lock().locked():
             # A server that ends does not wait for it.
             threading.Thread(target=self._read_ahead, daemon=True).start()
@@ -161,18 +164,20 @@ class TreeSecrets:
         cache.save(whole=False)
 
     def _lock(self) -> threading.Lock:
-        """Held while the tree is read; a forked process has no thread that could release it."""
+        """Return the lock for reading the tree; a forked process has its own, since the holder may
+        not exist there."""
         if self._pid != os.getpid():
             self._reading, self._pid = threading.Lock(), os.getpid()
         return self._reading
 
     def epoch(self) -> object:
-        """Changes identity with the values: a text that was cleaned before may show one of them."""
+        """Return an object that changes with the values: an earlier clean text may show one of
+        them."""
         return self._values
 
     def read(self, snapshot: Snapshot | None, cache: PackCache) -> SharedValues | None:
-        """The values as the tree is now. `snapshot`: the whole tree, if the caller has scanned
-        it."""
+        """Return the values as the tree is now. `snapshot`: the whole tree, if the caller has
+        scanned it."""
         tree = snapshot or self._found(cache)
         self._secrets = dict(self.outside((), tree, cache))
         self._at = time.monotonic()
@@ -183,7 +188,7 @@ class TreeSecrets:
     def outside(
         self, paths: Collection[str], snapshot: Snapshot | None, cache: PackCache
     ) -> list[Secret]:
-        """What the files other than `paths` give away."""
+        """Return the secrets of the files other than `paths`."""
         tree = snapshot or self._found(cache)
         files = survey_order(entry for entry in tree.entries if entry.path not in paths)
         size = sum(file.entry.size for file in files)
@@ -194,7 +199,8 @@ class TreeSecrets:
             return [*secrets, *credential_secrets(reader, tree, clean)]
 
     def hiding(self, clean: Clean) -> Clean:
-        """A cleaner that hides the values of the tree too, and learns those of each text."""
+        """Return a cleaner that also hides the values of the tree, and learns those of each
+        text."""
 
         def hide(text: str, path: str, raw: bytes = b"") -> CleanText:
             values = self.values()
@@ -206,11 +212,11 @@ class TreeSecrets:
         return hide
 
     def named_in(self, paths: Sequence[str]) -> frozenset[str]:
-        """Those of these paths that hold a secret of the tree."""
+        """Return those of these paths that hold a secret of the tree."""
         return _named_in(paths, self.values())
 
     def unmarked(self, text: str) -> str:
-        """A text without its secrets and without markers in their place: a query."""
+        """Remove secrets from a query without markers in their place."""
         clean = self.hiding(self._plain(0))(text, "")
         if not clean.findings:
             return text

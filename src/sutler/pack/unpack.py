@@ -1,5 +1,5 @@
-"""The files of a pack, and new files below a directory: parents are made as needed, nothing is
-written through a link or over a file."""
+"""Write the files of a pack below a directory: missing parents are created, and nothing is written
+through a link or over a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UnpackedFile(Struct, frozen=True):
 
 
 def project_of(pack: AnyPack) -> str:
-    """The name of the project that a pack was made of; of a task pack, the task's id."""
+    """Return the name of the project that a pack was made of; for a task pack, the task's id."""
     if isinstance(pack, Pack):
         return pack.preamble.project
     if isinstance(pack, FullPack | SummaryPack):
@@ -41,7 +41,8 @@ def project_of(pack: AnyPack) -> str:
 
 
 def unpacked(pack: AnyPack) -> list[UnpackedFile]:
-    """The files of a pack. A document holds text alone: its files are UTF-8 without a mode."""
+    """Return the files of a pack. A document holds text alone: its files are UTF-8 without a
+    mode."""
     if isinstance(pack, Pack):
         return [
             UnpackedFile(section.path, section.level, _data(section), section.mode, section.source)
@@ -63,18 +64,19 @@ def unpacked(pack: AnyPack) -> list[UnpackedFile]:
 
 
 def _data(section: Section) -> bytes:
-    """The bytes of the file: in its own encoding where the pack shows all of it. Of a file that a
-    processor turned into text there is only the text."""
+    """Return the bytes of the file: in its own encoding if the pack shows all of it. For the output
+    of a processor, only that text exists."""
     own = section.level == "full" and section.encoding != PROCESSED
     return encode(section.body.text, section.encoding if own else "utf-8")
 
 
 def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
-    """Write each (path, data, mode) below `directory`, which is made if it is not there. Returns
-    how many.
+    """Write each (path, data, mode) below `directory`, which is created if it is absent. Return
+    their number.
 
     A path that exists is refused before anything is written; later collisions (another process)
-    stop the work."""
+    stop the work.
+    """
     wanted = list(files)
     for path, _, _ in wanted:
         if parse_relpath(path) != path or not path:
@@ -102,8 +104,7 @@ def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
 
 
 def _exists(root: int, path: str) -> bool:
-    """Whether something stands at `path`, or stands in its way. Looks at each step without
-    following links."""
+    """Return whether an object is at `path`, or in its way; links are not followed."""
     fd, opened = root, False
     *parents, name = path.split("/")
     try:

@@ -1,4 +1,4 @@
-"""A pack held against the folder it came from: every digest derived again."""
+"""Compare a pack with its folder: every digest is computed again."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from sutler.secrets.markers import shows
 from sutler.survey.wire import PackCheck
 
 MAX_BYTES = 64 * 1024 * 1024
-"""A larger file is not the one that was packed."""
+"""A larger file cannot be the one that was packed."""
 
 
 def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackCheck:
-    """Which files have moved on since, and which texts differ although their file has not."""
+    """Return the files that changed since, and the texts that differ although their file has not
+    changed."""
     pack = read_pack(data)
     project = Project(root_path)
     recorded = pack_digests(pack)
@@ -55,8 +56,8 @@ def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackC
 
 
 def pack_id_of(data: bytes, pack: AnyPack) -> str:
-    """A rendered pack ends with its digest, which reading it has proved; a document's is
-    derived."""
+    """Return a pack's id: a rendered pack ends with its digest, which reading has verified; a
+    document's is computed."""
     if not isinstance(pack, Pack):
         return document_id(pack)
     found = re.findall(rb'"digest"\s*:\s*"([0-9a-f]{64})"', data[-4_096:])

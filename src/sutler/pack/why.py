@@ -1,4 +1,4 @@
-"""Why a path is in or out: the verdict of the very pipeline that packs."""
+"""Verdict on a path by the pipeline itself: why it is in or out."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
 def decide(
     root: Root, settings: Settings, door: DoorName, path: RelPath, *, named: bool = False
 ) -> FileEntry | Excluded | Problem:
-    """Whether the file at `path` may leave by a door: an entry, or what keeps it out and by which
-    rule. A folder that is entered is an entry too."""
+    """Return whether the file at `path` may leave by a door: an entry, or the rule that excludes
+    it. A folder that is entered is an entry too."""
     return explain(root, rules_for(settings, door), path, named=named)
 
 
 def with_goal(found: Verdict, project: Project, path: RelPath, goal: str) -> Verdict:
-    """The verdict with the place of a file in the ranking for a goal, the evidence for it, and the
-    files that beat it."""
+    """Add the file's place in the ranking for a goal, its evidence, and the files before it."""
     ranked = project.ranking(project.scan(), goal).ranked
     place = next((i for i, one in enumerate(ranked) if one.path == path), None)
     if place is None:
@@ -62,8 +61,8 @@ _BEFORE = 3  # files that are named as ranking before
 def verdict(
     project: Project, root: Root, path: RelPath, door: DoorName = "pack", goal: str = ""
 ) -> Verdict:
-    """The decision of a door about one path; for a pack also selection, reading and the budget. The
-    agent's door has a policy of its own besides: see `for_agent`."""
+    """Return the decision of a door about one path; for a pack also selection, reading and the
+    budget. The agent's door also has a policy: see `for_agent`."""
     decision = decide(root, project.settings, door, path)
     if isinstance(decision, Problem) and decision.kind == "missing":
         raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling")
@@ -79,7 +78,7 @@ def verdict(
 
 
 def for_agent(admission: Admission, path: RelPath) -> Verdict:
-    """The decision of the policy about reading a path, whether it exists or not."""
+    """Return the decision of the policy about reading a path, whether or not it exists."""
     decision = admission.decision(path)
     reason = next((name for start, name in _POLICY if decision.rule.startswith(start)), "policy")
     state = {"allow": "in", "ask": "ask", "deny": "out"}[decision.verdict]
@@ -93,7 +92,7 @@ _POLICY = (
     ("hard link", "hard link"),
     ("ignored", "ignored"),
 )
-"""How rules of the policy begin, with the reason's name at the other doors."""
+"""Prefixes of the policy's rules, with the reason's name at the other doors."""
 
 
 def _of(found: Excluded | Problem, shown: str) -> Verdict:

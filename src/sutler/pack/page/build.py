@@ -1,5 +1,4 @@
-"""From a pack to the report page: what a run knows of itself, or what a pack file and its folder
-can prove."""
+"""Build the report page of a pack: from its own run, or from a pack file and its folder."""
 
 from __future__ import annotations
 
@@ -32,21 +31,21 @@ if TYPE_CHECKING:
     from sutler.ranking.score import Ranked
 
 DETAILS = 4_000_000
-"""Characters of outlines and first lines that a page may hold; a pack of any size gives a page that
-opens."""
+"""Limit of characters of outlines and first lines on a page; the page of a pack of any size must
+open."""
 
 COUNTER = "o200k_base"
 NOTES = 50
-"""Problems that the head of the page lists."""
+"""Limit of problems in the head of the page."""
 
 
 def structure(path: str, text: str) -> list[tuple[int, int, str]]:
-    """The outline of a file as rows of a page."""
+    """Return the outline of a file as rows of a page."""
     return [(line.number, line.depth, line.text) for line in outline_of(path, text)]
 
 
 class Watch:
-    """Looks at sections on their way into a pack and keeps the little that a page shows of each."""
+    """Collects from the sections of a pack the details that a page shows of each."""
 
     def __init__(self, clean: Clean | None = None) -> None:
         self._clean = (
@@ -65,7 +64,7 @@ class Watch:
             self.details[section.path] = detail
 
     def learn(self, packing: Packing) -> None:
-        """Take over what a finished run knows of its ranking."""
+        """Add the ranking of a finished run."""
         selection, ranking = packing.chosen
         self.sizes = {choice.path: choice.entry.size for choice in selection.choices}
         if ranking is not None:
@@ -90,7 +89,7 @@ def watch_for(project: Project) -> Watch:
 def view_of_run(
     report: Report, watch: Watch, *, project: str, goal: str = "", receipt: Receipt | None = None
 ) -> View:
-    """The page of a pack that has just been made: everything is known."""
+    """Build the page of a pack from its own run, which knows everything."""
     totals = _totals(report)
     names = [name for name, _ in totals]
     rows = tuple(_row(one, names, report.budget.unit, watch) for one in report.shown)
@@ -128,8 +127,8 @@ def _limit(report: Report) -> Limit:
 
 
 def _totals(report: Report) -> list[tuple[str, int]]:
-    """The measures of a run: tokens where they were counted, characters where they are the budget,
-    bytes."""
+    """Return the measures of a run: tokens if they were counted, characters if the budget is in
+    them, bytes."""
     unit = (
         report.budget.unit
         if report.budget.limit is not None and any(file.cost for file in report.shown)
@@ -166,7 +165,7 @@ def _row(file: Shown, names: Sequence[str], unit: str, watch: Watch) -> FileRow:
 
 
 def receipt_rows(receipt: Receipt) -> tuple[tuple[str, str], ...]:
-    """A receipt in reading order."""
+    """Return a receipt in reading order."""
     info = receipt.context_pack_info
     out = info.get("exclusions_by_reason")
     groups = (
@@ -218,9 +217,9 @@ def _tally(counts: Mapping[str, int]) -> str:
 def view_of_pack(
     data: bytes, project: Project, environ: Mapping[str, str], other: bytes | None = None
 ) -> View:
-    """The page of a pack in a file, held beside `other` if there is one. What the pack does not say
-    (its limit, the rules behind what it left out) comes from the receipt and a scan of `project`,
-    if its ledger knows the pack."""
+    """Build the page of a pack in a file, compared with `other` if there is one. Facts that the
+    pack lacks (its limit, the rules of exclusions) come from the receipt and a scan of `project`,
+    if its ledger has the pack."""
     pack = read_pack(data)
     clean = cleaner(resolve([]), len(data), environ, packed=True)
     rows = _rows(pack, data, Watch(clean))
@@ -293,7 +292,7 @@ def _rows(pack: AnyPack, data: bytes, watch: Watch | None) -> list[FileRow]:
 
 
 def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
-    """Names and reasons of a pack from elsewhere may hold a secret; all are looked at in one go."""
+    """Redact names and reasons of a pack from elsewhere, all in one run."""
     clean = cleaner(resolve([]), packed=True)
     texts = [text for row in rows for text in (row.path, row.reason)]
     cleaned = clean("\n".join(texts), "").text.split("\n")

@@ -1,10 +1,11 @@
-"""The report as one HTML file: no network, no second file, nothing from a project ever read as
+"""The report as one HTML file: no network, no second file, and no text of a project is parsed as
 markup.
 
 The data travels as JSON in a script element that no browser runs; `<`, `>`, `&` and the line
-separators are escaped, so no content can end that element or begin another. Script and style are
-named by their digest in the page's policy: even markup that got in would not run. The script itself
-only ever sets text, and the policy forbids it to do more."""
+separators are escaped, so no content can end that element or begin another. The page's policy names
+script and style by their digest: even injected markup would not run. The script itself only sets
+text, and the policy forbids it to do more.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ _UNSAFE = {
 
 
 def embedded(value: object) -> str:
-    """A value as JSON that may stand inside a script element."""
+    """Encode a value as JSON for the inside of a script element."""
     text = msgspec.json.encode(value).decode()
     for char, spelled in _UNSAFE.items():
         text = text.replace(char, spelled)
@@ -42,8 +43,8 @@ def embedded(value: object) -> str:
 
 
 def policy(script: str, style: str, *, live: bool = False) -> str:
-    """What the page may do: run this script, use this style, and nothing else. Live, it may talk to
-    its own server."""
+    """Return the page's policy: run this script, use this style, and nothing else. A live page may
+    also contact its own server."""
     rules = [
         "default-src 'none'",
         f"script-src '{_digest(script)}'",
@@ -72,13 +73,14 @@ def asset(name: str) -> str:
 
 @cache
 def script(*, live: bool = False) -> str:
-    """All scripts as one, in their order, closed off from the page's other names."""
+    """Join all scripts in their order, in a scope of their own."""
     parts = "\n".join(asset(name) for name in (LIVE_SCRIPTS if live else SCRIPTS))
     return f'(() => {{\n"use strict";\n{parts}\n}})();\n'
 
 
 def page(view: View, *, live: bool = False, first: str = "") -> str:
-    """The whole page. Live, `first` is the selection it starts with, as `embedded` spells it."""
+    """Return the whole page. For a live page, `first` is its first selection, in the form of
+    `embedded`."""
     code, style = script(live=live), asset(STYLE)
     body = asset("page.html")
     return "".join(
@@ -105,7 +107,7 @@ def page(view: View, *, live: bool = False, first: str = "") -> str:
 
 
 def _words(view: View) -> str:
-    """What the page says where scripts are switched off."""
+    """Return the text of the page for browsers without scripts."""
     whole = view.measures[0]
     sentence = (
         f"{view.project}: pack {view.pack_id[:16]}, {len(view.files):,} files, {whole.total:,}"

@@ -1,5 +1,5 @@
-"""What stayed out of a pack, the nearest to entering first, and the ceiling at which each file
-would enter."""
+"""Files that a pack omits, the nearest to entering first, and the ceiling at which each would
+enter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sutler.ranking.score import Ranked
 
 EXPLAINED = 200
-"""Rows that carry the reasons of the ranking; further ones are far from entering."""
+"""Rows with the reasons of the ranking; further ones are far from entering."""
 
 _RATE = {"tokens": 0.3}  # units a byte, if no file entered to learn the rate from
 _FRAME = {"tokens": 75}  # of a section, its manifest line included
@@ -28,8 +28,8 @@ _FRAME_TEXT = 260  # the same in characters and bytes
 def nearest(
     report: Report, sizes: Mapping[str, int], ranked: Mapping[str, Ranked]
 ) -> tuple[LeftRow, ...]:
-    """The files that stayed out, in the order of their claim (`sizes` has it); then what rules left
-    out, by name."""
+    """Return the omitted files in the order of their claim (`sizes` has it); then those that rules
+    excluded, by name."""
     items = [item for item in report.excluded if item.rule.source != "git"]
     claims = {path: place for place, path in enumerate(sizes)}
     items.sort(key=lambda item: claims.get(item.path, len(claims)))
@@ -56,8 +56,8 @@ def left_row(item: Excluded) -> LeftRow:
 
 
 def _ceilings(report: Report, sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """Estimated costs in the first measure of the page, and the limit at which each file would
-    enter: the frame, all files with an earlier claim, and its own cost."""
+    """Return estimated costs in the first measure of the page, and the limit at which each file
+    would enter: the frame, all files with an earlier claim, and its own cost."""
     unit = report.budget.unit if report.budget.limit is not None else "bytes"
     entered_files: dict[str, Shown] = {file.path: file for file in report.shown}
     whole = [file for file in report.shown if file.level == "full" and file.cost]
@@ -77,12 +77,12 @@ def _ceilings(report: Report, sizes: Mapping[str, int]) -> tuple[dict[str, int],
 
 
 def reasons_of(ranked: Ranked | None) -> tuple[str, ...]:
-    """The sentences of the ranking about a file: the words that match, with their lines."""
+    """Return the sentences of the ranking about a file: the words that match, with their lines."""
     return tuple(plain(reason) for reason in ranked.reasons) if ranked else ()
 
 
 def signals_of(ranked: Ranked | None) -> tuple[tuple[str, float], ...]:
-    """Each signal's share of a file's score, the strongest first."""
+    """Return each signal's share of a file's score, the strongest first."""
     signals: Sequence[tuple[str, float]] = (
         [(signal.name, round(signal.share, 4)) for signal in ranked.signals] if ranked else []
     )

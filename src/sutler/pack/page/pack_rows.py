@@ -29,7 +29,7 @@ OUTLINE_LINES = 60
 MATCHES = 20
 
 Outline = Callable[[str, str], Sequence[tuple[int, int, str]]]
-"""Path and text to structural lines: (line, level, text)."""
+"""Maps path and text to structural lines: (line, level, text)."""
 
 _POINTED = re.compile(
     r"the (?:title|task) names this path|a stack frame of the task|a dotted name of the task|it"
@@ -54,7 +54,7 @@ _BY_CATEGORY: Mapping[str, view.Why] = {
 
 
 def why_of(reason: str, path: str) -> view.Why:
-    """The class of a reason: what the user or the task asked for first, then what the file is."""
+    """Return the class of a reason: first those by the user or the task, then those by the file."""
     first, _, rest = reason.partition("; ")
     if first in (
         "named by you",
@@ -82,15 +82,15 @@ def why_of(reason: str, path: str) -> view.Why:
 
 
 def plain(text: str) -> str:
-    """Text for the page: hidden characters spelled out, and nothing that UTF-8 cannot carry."""
+    """Return text for the page: hidden characters spelled out, and only what UTF-8 can encode."""
     return visible(text).text.encode("utf-8", "backslashreplace").decode()
 
 
 def detail_of(
     path: str, text: str, outline: Outline, spans: Sequence[Span] = (), words: Sequence[str] = ()
 ) -> view.Detail:
-    """The outline, the first lines and the lines with one of `words` of a text that was redacted
-    already. `spans` are the lines of the file that a cut text shows."""
+    """Return the outline, the first lines and the lines with one of `words`, of a redacted text.
+    `spans` are the lines of the file that a cut text shows."""
     structure = outline(path, text)
     lines = text.split("\n")
     if not lines[-1]:
@@ -106,7 +106,8 @@ def detail_of(
 
 
 def line_numbers(spans: Sequence[Span], count: int) -> list[int]:
-    """The file's line number of each of `count` lines of a packed text; 0 for the markers."""
+    """Return the file's line number of each of `count` lines of a packed text; 0 for the
+    markers."""
     if not spans:
         return list(range(1, count + 1))
     return [int(label[:5]) if label[:5].strip() else 0 for label in labels(spans, count)]
@@ -115,7 +116,7 @@ def line_numbers(spans: Sequence[Span], count: int) -> list[int]:
 def _matches(
     lines: Sequence[str], numbers: Sequence[int], words: Sequence[str]
 ) -> tuple[tuple[int, str], ...]:
-    """The lines that hold most of the words, in the order of the file."""
+    """Return the lines that hold most of the words, in the order of the file."""
     if not words:
         return ()
     pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
@@ -131,7 +132,7 @@ _MATCHED = re.compile(r"matches ((?:`[^`]+`(?:, )?)+)")
 
 
 def words_of(reason: str) -> tuple[str, ...]:
-    """The words of the goal that a reason says a file matches."""
+    """Return the words of the goal that a reason lists as matches."""
     return tuple(
         dict.fromkeys(
             word for hit in _MATCHED.findall(reason) for word in hit.strip("`").split("`, `")
@@ -149,8 +150,8 @@ def excerpt_of(text: str) -> str:
 
 
 class Part(Struct, frozen=True):
-    """One shown file of any pack, before it is weighed. `weighed` is all that it adds to the
-    pack."""
+    """One shown file of any pack, before its cost is counted. `weighed` is the text that it adds to
+    the pack."""
 
     path: RelPath
     level: str
@@ -162,11 +163,11 @@ class Part(Struct, frozen=True):
 
 
 Details = Callable[[Part], view.Detail | None]
-"""What a click shall show of a file; None when the page holds enough of such already."""
+"""Returns the details of a file; None if the page has enough already."""
 
 
 def parts_of(pack: AnyPack, format: Format) -> Iterator[Part]:
-    """The files of a pack, in its own order."""
+    """Yield the files of a pack, in its own order."""
     if isinstance(pack, Pack):
         for section in pack.sections:
             framed, line = section_text(section, format, pack.line_numbers)
@@ -223,7 +224,7 @@ def _text_or_empty(value: object) -> str:
 
 
 def rows_of(parts: Iterable[Part], tokens: Counter | None, detail: Details) -> list[view.FileRow]:
-    """Rows with their costs: tokens where they are counted, then bytes."""
+    """Return rows with their costs: tokens if they are counted, then bytes."""
     rows = []
     for part in parts:
         size = count_bytes(part.weighed)
@@ -249,7 +250,7 @@ def _row(part: Part, costs: tuple[int, ...], detail: view.Detail | None) -> view
 def measures_of(
     rows: Sequence[view.FileRow], totals: Sequence[tuple[str, int]]
 ) -> tuple[view.Measure, ...]:
-    """The measures with what is left for the frame: opening, goal, tree, names, manifest."""
+    """Return the measures with the rest for the frame: opening, goal, tree, names, manifest."""
     sums = [sum(row.costs[at] for row in rows) for at in range(len(totals))]
     return tuple(
         view.Measure(name, total, total - spent)
@@ -258,8 +259,7 @@ def measures_of(
 
 
 def left_of(pack: AnyPack) -> tuple[list[view.LeftRow], int]:
-    """What a pack itself says about files that it does not show, and how many it does not even
-    name."""
+    """Return the files that a pack names as omitted, and the number of those without a name."""
     if isinstance(pack, Pack):
         rule = "the pack names it and does not show it"
         return [
@@ -297,7 +297,7 @@ def against(
     new: Sequence[view.FileRow],
     pack_id: str,
 ) -> view.Against:
-    """What differs from `before` to `after`, with what each side paid in the first measure."""
+    """Compare `before` with `after`, with the costs of each side in the first measure."""
     was = {row.path: row.costs[0] for row in old}
     now = {row.path: row.costs[0] for row in new}
     difference = diff_packs(before, after)

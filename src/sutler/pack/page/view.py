@@ -1,5 +1,5 @@
-"""What the report page shows: one pack as rows, beside another pack, with its receipt. All text is
-in display form."""
+"""Data of the report page: one pack as rows, beside another pack, with its receipt. All text is in
+display form."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Why = Literal[
     "derived",
     "other",
 ]
-"""The reasons for which a file is in, as few as colours can tell apart."""
+"""Reasons why a file is in, as few as colours can distinguish."""
 
 ChangeKind = Literal["entered", "left", "level", "content"]
 
 
 class Measure(Struct, frozen=True):
-    """One way to weigh the pack. The rows' costs and `frame` (what is no file's) add up to
+    """One measure of the pack's size. The rows' costs and `frame` (the part of no file) add up to
     `total`."""
 
     name: str
@@ -37,8 +37,8 @@ class Measure(Struct, frozen=True):
 
 
 class Detail(Struct, frozen=True, omit_defaults=True):
-    """What a click shows of a file: structural lines as (line, level, text), and its first lines as
-    packed. Line numbers are the file's."""
+    """Details of a file: structural lines as (line, level, text), and its first lines as packed.
+    Line numbers are the file's."""
 
     outline: tuple[tuple[int, int, str], ...] = ()
     excerpt: str = ""
@@ -69,10 +69,10 @@ class FileRow(Struct, frozen=True, omit_defaults=True):
 
 
 class LeftRow(Struct, frozen=True, omit_defaults=True):
-    """What stayed out, and the rule that decided. A folder counts what lies below it. The fields
-    from `score` on are known for files that might have entered: `cost` estimates the file in the
-    first measure, `ceiling` the limit at which it would enter. No ceiling helps a file that the
-    stop rule left out."""
+    """An omitted file, and the rule that decided. A folder counts the files below it. The fields
+    from `score` on are set for files that might have entered: `cost` estimates the file in the
+    first measure, `ceiling` is the limit at which it would enter. No ceiling helps a file that the
+    stop rule omitted."""
 
     path: str
     reason: str
@@ -88,7 +88,8 @@ class LeftRow(Struct, frozen=True, omit_defaults=True):
 
 
 class ChangeRow(Struct, frozen=True, omit_defaults=True):
-    """One file between two packs; levels and costs are empty and 0 where it is not shown."""
+    """One file between two packs; without a level and with cost 0 in a pack that does not show
+    it."""
 
     path: str
     kind: ChangeKind
@@ -100,7 +101,7 @@ class ChangeRow(Struct, frozen=True, omit_defaults=True):
 
 
 class Against(Struct, frozen=True):
-    """The other pack: its id, what it came to in the first measure, and what differs."""
+    """The other pack: its id, its total in the first measure, and the differences."""
 
     pack_id: str
     total: int
@@ -109,7 +110,7 @@ class Against(Struct, frozen=True):
 
 
 class Limit(Struct, frozen=True):
-    """The budget: what was used of it, in its own unit. `limit` None means that there was none."""
+    """The budget and its used part, in its own unit. `limit` None means no limit."""
 
     used: int
     unit: str
@@ -117,7 +118,7 @@ class Limit(Struct, frozen=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """Everything the page knows. `receipt` holds (name, value) pairs in reading order; `notes` are
+    """All data of the page. `receipt` holds (name, value) pairs in reading order; `notes` are
     sentences."""
 
     project: str
