@@ -121,7 +121,7 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
         out = os.path.join(folder, "pack.md")
 
         def write() -> str:
-            write_atomic(out, map(b"".join, rendered))
+            write_atomic(out, rendered)
             return out
 
         clock.take("write", write, _written)

@@ -1,4 +1,4 @@
-"""The calls of `os` on a platform that lacks descriptors of folders, owners, fdatasync or writev.
+"""The calls of `os` on a platform that lacks descriptors of folders, owners or fdatasync.
 
 `system` decides which are missing. A path in place of a descriptor is weaker: between the check and
 the use another process may put a link there, which descriptors rule out."""
@@ -19,8 +19,6 @@ class PlainCalls:
     def __init__(self, missing: frozenset[str]) -> None:
         if "fdatasync" in missing:
             self.fdatasync = os.fsync
-        if "writev" in missing:
-            self.writev = _writev
         if "owners" in missing:
             self.getuid = self.geteuid = lambda: 0
             self.fchown = lambda fd, user, group: None
@@ -30,16 +28,6 @@ class PlainCalls:
     def __getattr__(self, name: str) -> Any:
         # Flags that the platform lacks change nothing there.
         return getattr(os, name, 0) if name.startswith("O_") else getattr(os, name)
-
-
-def _writev(fd: int, pieces: list[bytes]) -> int:
-    sent = 0
-    for piece in pieces:
-        written = os.write(fd, piece)
-        sent += written
-        if written < len(piece):
-            break
-    return sent
 
 
 def _folder_calls() -> dict[str, Any]:

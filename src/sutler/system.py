@@ -9,7 +9,6 @@ fork         worker processes                       one process does all the wor
 exchange     two names change places in one step    a hard link keeps the old file, then a rename
 affinity     the cores that this process may use    all cores of the machine
 pipe_size    workers run further ahead              pipes of the usual size
-writev       one call for many pieces               one call for each piece
 owners       files of other users are refused       every file counts as the user's own
 
 `fs` has the calls of `os` with these replacements: code that holds folders, owners or flags uses
@@ -37,7 +36,6 @@ Feature = Literal[
     "exchange",
     "affinity",
     "pipe_size",
-    "writev",
     "owners",
 ]
 FEATURES: tuple[Feature, ...] = get_args(Feature)
@@ -55,13 +53,12 @@ _PLATFORM: dict[Feature, bool] = {
     "exchange": _LINUX,
     "affinity": hasattr(os, "sched_getaffinity"),
     "pipe_size": _LINUX,
-    "writev": hasattr(os, "writev"),
     "owners": hasattr(os, "getuid"),
 }
 offered: frozenset[Feature] = frozenset(feature for feature in FEATURES if _PLATFORM[feature])
 
 
-_EMULATED: frozenset[Feature] = frozenset({"descriptors", "fdatasync", "writev", "owners"})
+_EMULATED: frozenset[Feature] = frozenset({"descriptors", "fdatasync", "owners"})
 
 if TYPE_CHECKING:
     fs = os

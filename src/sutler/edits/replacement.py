@@ -22,6 +22,7 @@ from sutler.errors import ConflictError, RefusedError, SutlerError
 from sutler.paths import RelPath, dirname, quote
 from sutler.scan.root import DIRECTORY, TEMPORARY, Root, read_descriptor
 from sutler.scan.snapshot import Problem
+from sutler.store.state import write_all
 from sutler.system import exchange, fs
 
 _NEW = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
@@ -161,9 +162,7 @@ class Replacement:
             fs.close(fd)
 
     def _fill(self, fd: int, after: Held) -> None:
-        view = memoryview(after.data)
-        while view:
-            view = view[os.write(fd, view) :]
+        write_all(fd, after.data)
         if self._before.digest:
             self._like_the_old(fd, after.mode)
         else:

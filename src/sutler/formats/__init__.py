@@ -21,7 +21,7 @@ from sutler.formats.assembly import (
     joined,
     section_frame,
 )
-from sutler.formats.document import Format, Pack, Preamble, Run, Section
+from sutler.formats.document import Format, Pack, Preamble, Section
 
 __all__ = [
     "FORMATS",
@@ -85,10 +85,10 @@ def render(
     pieces = encoded(preamble, sections, listing, format=format, line_numbers=line_numbers)
     while True:
         try:
-            run = next(pieces)
+            piece = next(pieces)
         except StopIteration as stop:  # a generator's return value arrives this way
             return str(stop.value)
-        yield b"".join(run).decode()
+        yield piece.decode()
 
 
 def encoded(
@@ -98,7 +98,7 @@ def encoded(
     *,
     format: Format,
     line_numbers: bool = False,
-) -> Generator[Run, None, str]:
+) -> Generator[bytes, None, str]:
     """Render the pack in UTF-8 from sections, with one body in memory at a time."""
     pieces = shape(format)
     frames = (joined(pieces, [section_frame(pieces, one, line_numbers)]) for one in sections)
@@ -112,9 +112,9 @@ def assembled(
     *,
     format: Format,
     line_numbers: bool = False,
-) -> Generator[Run, None, str]:
-    """Render the pack in UTF-8, run by run. If `listing` is a function, it is called after the last
-    section. Return the digest in the ending, which identifies the pack.
+) -> Generator[bytes, None, str]:
+    """Render the pack in UTF-8, piece by piece. If `listing` is a function, it is called after the
+    last section. Return the digest in the ending, which identifies the pack.
 
     Texts must be encodable in UTF-8; paths and the project's name may hold surrogates."""
     require_unicode("goal", preamble.goal.text)
@@ -122,11 +122,11 @@ def assembled(
     require_unicode("header", preamble.header.text)
     require_unicode("instructions", preamble.instructions.text)
     seal = sha256()
-    for run, frames in assemble(shape(format), preamble, sections, listing, line_numbers):
+    for piece, frames in assemble(shape(format), preamble, sections, listing, line_numbers):
         seal.update(frames)
-        yield run
+        yield piece
     digest = seal.hexdigest()
-    yield (shape(format).ending(digest).encode(),)
+    yield shape(format).ending(digest).encode()
     return digest
 
 

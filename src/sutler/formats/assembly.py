@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.json import encode
 
-from sutler.formats.document import Level, Listing, Octets, Pack, Part, Preamble, Run, Section
+from sutler.formats.document import Level, Listing, Pack, Part, Preamble, Section
 from sutler.paths import RelPath, Span, quote
 
 LateListing = Callable[[], Listing] | Listing
@@ -155,9 +155,9 @@ class Framed(NamedTuple):
     """Rendered sections in UTF-8: their text, the part of it that the ending's digest covers, and
     their manifest lines."""
 
-    text: Run
-    frames: Octets
-    lines: Octets
+    text: bytes
+    frames: bytes
+    lines: bytes
 
 
 class SectionFrame(Struct, frozen=True, gc=False):
@@ -165,7 +165,7 @@ class SectionFrame(Struct, frozen=True, gc=False):
     line. `vouched`: that line has a digest of the body."""
 
     head: str
-    body: Octets
+    body: bytes
     tail: str
     line: str
     vouched: bool = True
@@ -173,7 +173,7 @@ class SectionFrame(Struct, frozen=True, gc=False):
     @property
     def texts(self) -> tuple[str, str]:
         """The framed body and the manifest line."""
-        return f"{self.head}{str(self.body, 'utf-8')}{self.tail}", self.line
+        return f"{self.head}{self.body.decode()}{self.tail}", self.line
 
 
 def frame(shape: Shape, section: Section) -> tuple[str, str]:
@@ -201,8 +201,8 @@ def section_frame(shape: Shape, section: Section, line_numbers: bool) -> Section
 
 def joined(shape: Shape, sections: Iterable[SectionFrame]) -> Framed:
     """Join the sections with their frames and glue between them."""
-    text: list[Octets] = []
-    frames: list[Octets] = []
+    text: list[bytes] = []
+    frames: list[bytes] = []
     lines: list[str] = []
     between = ""
     glue = shape.GLUE
@@ -217,7 +217,7 @@ def joined(shape: Shape, sections: Iterable[SectionFrame]) -> Framed:
     last = between.removesuffix(glue).encode()
     text.append(last)
     frames.append(last)
-    return Framed(text, b"".join(frames), "".join(lines).encode())
+    return Framed(b"".join(text), b"".join(frames), "".join(lines).encode())
 
 
 def assemble(
@@ -226,23 +226,23 @@ def assemble(
     framed: Iterable[Framed],
     listing: LateListing,
     line_numbers: bool,
-) -> Iterator[tuple[Run, Octets]]:
-    """Yield the runs of a pack without the ending, each with the part that the ending's digest
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the pieces of a pack without the ending, each with the part that the ending's digest
     covers. A `listing` function is called last, when all sections are known."""
     opening = shape.opening(preamble, line_numbers).encode()
-    yield (opening,), opening
-    lines: list[Octets] = []
+    yield opening, opening
+    lines: list[bytes] = []
     glue = shape.GLUE.encode()
     for group in framed:
         if not group.frames:
             continue
         if glue and lines:
-            yield (glue,), glue
+            yield glue, glue
         yield group.text, group.frames
         lines.append(group.lines)
     final = listing if isinstance(listing, Listing) else listing()
     closing = shape.closing(preamble, final, line_numbers).encode() + b"".join(lines)
-    yield (closing,), closing
+    yield closing, closing
 
 
 def _vouched(section: Section) -> bool:

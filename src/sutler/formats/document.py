@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from sutler.paths import RelPath, Span
-
-Octets = bytes | memoryview
-Run = Sequence[Octets]
-"""Text in UTF-8, in separate pieces that a writer need not join first."""
 
 Format = str
 """Name of an output format: a key of `sutler.formats.FORMATS`; settings are checked against it."""

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from sutler.store.atomic import write_run
+from sutler.store.state import write_all
 from sutler.system import cores, may_fork, widen
 
 _SIZE = 8  # bytes before each answer: its length
@@ -113,7 +113,7 @@ class _Pool(Generic[T]):
         encode = msgspec.msgpack.Encoder().encode
         for index in range(number, self._count, self._workers):
             answer = encode(self._work(index))
-            write_run(into, (len(answer).to_bytes(_SIZE, "little"), answer))
+            write_all(into, len(answer).to_bytes(_SIZE, "little") + answer)
 
 
 def _exactly(pipe: int, size: int) -> bytes | bytearray:

@@ -8,7 +8,7 @@
     redact    Material            clean text
     fit       Fitted              sections within the budget
     render    Batch               sections between their frames, in bytes
-    seal      Run                 the text that leaves, its digest at the end
+    seal      bytes               the text that leaves, its digest at the end
     record    Report              included and omitted files with reasons; the cache is saved
 
 A pack without a limit is built in batches, by worker processes if that pays. Each batch shows
@@ -21,14 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sutler.formats.document import Run
 from sutler.pack import parallel
 from sutler.pack.report import Batch
 from sutler.pack.steps import PackRun
 from sutler.scan.classify import classified
 
 
-def make(run: PackRun) -> Iterator[Run]:
+def make(run: PackRun) -> Iterator[bytes]:
     """Yield the pack's text; the report is complete after the last of it."""
     snapshot = run.scan()
     pairs = classified(snapshot)

@@ -70,13 +70,13 @@ class Packing:
     def write(self, path: str) -> Report:
         """Write the pack to `path` atomically: an old file stays until the new one is complete."""
         with replacing(path) as write:
-            for run in make(self._started()):
-                write(run)
+            for piece in self.encoded():
+                write(piece)
         return self.report
 
     def encoded(self) -> Iterator[bytes]:
         """Yield the text as UTF-8 in large blocks, so that writing takes few system calls."""
-        return map(b"".join, make(self._started()))
+        return make(self._started())
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
         """Write the pack as several complete packs of at most `size` each, in the budget's unit;

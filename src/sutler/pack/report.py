@@ -12,7 +12,7 @@ from sutler.budget.selection import Budget, Choice
 from sutler.config import Settings
 from sutler.errors import RefusedError
 from sutler.formats.assembly import Framed, ranges
-from sutler.formats.document import CleanText, Format, Listing, Run, Section
+from sutler.formats.document import CleanText, Format, Listing, Section
 from sutler.formats.transparency import PackType
 from sutler.pack.cache import CachedFile, PackCache
 from sutler.paths import RelPath, quote
@@ -183,7 +183,7 @@ class Account:
         self.progress: Progress | None = None
         self.withheld: frozenset[str] = frozenset()  # on record by their masked names
         self._done = 0
-        self._held: list[Run] = []  # the text of a pack that shows and lists nothing
+        self._held: list[bytes] = []  # the text of a pack that shows and lists nothing
         self.bytes = 0
         self.pack_id = ""
 
@@ -205,7 +205,7 @@ class Account:
         for number, kind, detail in batch.problems:
             self.problems.append(Problem(self._order[number].entry.path, kind, detail))
         self.shown += map(self._file_shown, batch.files)
-        return Framed((batch.text,), batch.frames, batch.lines)
+        return Framed(batch.text, batch.frames, batch.lines)
 
     def _file_shown(self, file: BuiltFile) -> Shown:
         choice = self._order[file.number]
@@ -223,7 +223,7 @@ class Account:
             file.lines,
         )
 
-    def counted(self, runs: Generator[Run, None, str]) -> Iterator[Run]:
+    def counted(self, runs: Generator[bytes, None, str]) -> Iterator[bytes]:
         """Yield the text; count its bytes and record its id."""
         while True:
             try:
@@ -231,12 +231,14 @@ class Account:
             except StopIteration as stop:
                 self.pack_id = stop.value
                 return
-            self.bytes += sum(map(len, run))
+            self.bytes += len(run)
             yield run
 
-    def from_first_file(self, runs: Iterator[Run], listing: Callable[[], Listing]) -> Iterator[Run]:
+    def from_first_file(
+        self, runs: Iterator[bytes], listing: Callable[[], Listing]
+    ) -> Iterator[bytes]:
         """Hold the text back until it shows or lists a file, and keep it back if it never does."""
-        held: list[Run] = []
+        held: list[bytes] = []
         for run in runs:
             held.append(run)
             if self.shown or listing() != Listing():
@@ -244,7 +246,7 @@ class Account:
                 held.clear()
         self._held = held
 
-    def if_empty(self, excluded: Iterable[Excluded], allowed: bool) -> Iterator[Run]:
+    def if_empty(self, excluded: Iterable[Excluded], allowed: bool) -> Iterator[bytes]:
         """Yield the text that was held back, if an empty pack is allowed; else refuse."""
         if self._held and not allowed:
             raise _empty_pack((*excluded, *self.excluded), self.problems)

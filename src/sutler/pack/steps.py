@@ -19,7 +19,7 @@ from sutler.budget import fit as budget
 from sutler.budget.selection import Choice, Material, Request, Selection, display_key
 from sutler.formats import assembled, shape
 from sutler.formats.assembly import SectionFrame, joined, section_frame
-from sutler.formats.document import CleanText, Listing, Preamble, Run, Section
+from sutler.formats.document import CleanText, Listing, Preamble, Section
 from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import parallel, report
 from sutler.pack.cache import NO_CACHE, cache_for
@@ -281,10 +281,9 @@ class PackRun:
         self._loader.problems.clear()
         if not frames:
             return report.Batch(files, excluded, problems, b"", b"", b"")
-        text, covered, lines = joined(pieces, frames)
-        return report.Batch(files, excluded, problems, b"".join(text), bytes(covered), bytes(lines))
+        return report.Batch(files, excluded, problems, *joined(pieces, frames))
 
-    def seal(self, built: Generator[report.Batch, None, None]) -> Iterator[Run]:
+    def seal(self, built: Generator[report.Batch, None, None]) -> Iterator[bytes]:
         """Yield the text that leaves. A refusal precedes its first byte: by a budget, by strict
         mode, or for a named file."""
         settings, named, account = self.project.settings, self.project.place.named, self._account
@@ -293,12 +292,12 @@ class PackRun:
             text = assembled(
                 self._preamble, framed, self._late, format=self.request.format, line_numbers=numbers
             )
-            runs = account.counted(text)
+            pieces = account.counted(text)
             if self._limited or named or settings.text("mode") == "strict":
-                runs = iter([(b"".join(run),) for run in runs])
+                pieces = iter(list(pieces))
             left_out = report.named_but_out(self._snapshot.excluded, named)
             report.judge([*account.problems, *left_out], settings, named, self._ask)
-            yield from account.from_first_file(runs, self._late)
+            yield from account.from_first_file(pieces, self._late)
         yield from account.if_empty(self._out(), self.empty_ok)
 
     def _late(self) -> Listing:

@@ -20,7 +20,7 @@ from sutler.languages.facts import Facts
 from sutler.languages.table import facts_version
 from sutler.ranking.index import Doc
 from sutler.store import home
-from sutler.store.atomic import write_run
+from sutler.store.state import write_all
 from sutler.system import cores, fs
 
 LIMIT = 48_000_000
@@ -86,7 +86,7 @@ class KeptFacts:
         except (OSError, SutlerError):
             return
         try:
-            write_run(descriptor, [b"".join(records)])
+            write_all(descriptor, b"".join(records))
         except OSError:  # no room, most likely; the checksum tells the rest of a record
             pass
         finally:

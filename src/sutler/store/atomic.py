@@ -7,26 +7,22 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final
 
 from sutler.errors import SutlerError
-from sutler.formats.document import Octets, Run
 from sutler.paths import quote
 from sutler.scan.root import TEMPORARY
+from sutler.store.state import write_all
 from sutler.system import fs
 
-_VECTOR: Final = 1024  # pieces per writev call (IOV_MAX)
+Write = Callable[[bytes], None]
+"""Append to the file."""
 
 
-Write = Callable[[Run], None]
-"""Append these pieces to the file."""
-
-
-def write_atomic(path: str, chunks: Iterable[Octets]) -> None:
+def write_atomic(path: str, chunks: Iterable[bytes]) -> None:
     """Write a file as `replacing` does, from whole chunks."""
     with replacing(path) as write:
         for chunk in chunks:
-            write((chunk,))
+            write(chunk)
 
 
 @contextmanager
@@ -51,7 +47,7 @@ def replacing(path: str) -> Iterator[Write]:
         mode, old = _mode_of(fd, directory, name)
         if mode is None:
             with open(path, "wb", buffering=0) as stream:
-                yield partial(write_run, stream.fileno())
+                yield partial(write_all, stream.fileno())
         else:
             with _replaced(fd, name, mode, wait=old) as write:
                 yield write
@@ -91,20 +87,6 @@ def _mode_of(fd: int, directory: str, name: str) -> tuple[int | None, bool]:
     return 0o666 & ~mask, old
 
 
-def write_run(fd: int, run: Run) -> None:
-    """Write all pieces in order, however few bytes a system call takes."""
-    for start in range(0, len(run), _VECTOR):
-        rest = run[start : start + _VECTOR]
-        while rest:
-            sent, done = fs.writev(fd, rest), 0
-            if sent == sum(map(len, rest)):  # the usual case: no partial write
-                break
-            while done < len(rest) and sent >= len(rest[done]):
-                sent -= len(rest[done])
-                done += 1
-            rest = [memoryview(rest[done])[sent:], *rest[done + 1 :]] if sent else rest[done:]
-
-
 @contextmanager
 def _replaced(fd: int, name: str, mode: int, *, wait: bool) -> Iterator[Write]:
     # A name may have 255 bytes already.
@@ -113,7 +95,7 @@ def _replaced(fd: int, name: str, mode: int, *, wait: bool) -> Iterator[Write]:
     file = fs.open(temporary, flags, 0o600, dir_fd=fd)
     try:
         try:
-            yield partial(write_run, file)
+            yield partial(write_all, file)
             os.fchmod(file, mode)
             if wait:
                 fs.fsync(file)  # before the rename: a power cut must not leave an empty file

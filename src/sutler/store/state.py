@@ -78,9 +78,7 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
     try:
         os.fchmod(fd, 0o600)
         if content:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(fd, rest) :]
+            write_all(fd, content)
             if durable:
                 fs.fsync(fd)
     finally:
@@ -92,6 +90,13 @@ def replace_private(path: str, content: bytes) -> None:
     temporary = f"{path}.{os.urandom(8).hex()}"
     private_file(temporary, content)
     os.replace(temporary, path)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of it, however few bytes a system call takes."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]
 
 
 def refuse_inside(state: str, root: str) -> None:

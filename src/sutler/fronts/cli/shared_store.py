@@ -177,7 +177,7 @@ def _backup(args: argparse.Namespace, console: Console) -> int:
     path, environ = _file(args), {**os.environ, "SUTLER_STORE": args.store}
     os.umask(0o077)  # a backup holds the bytes that writes replaced, secrets included
     with ledger_at(os.getcwd(), environ) as ledger, replacing(path) as write:
-        head = backup(ledger, lambda data: write((data,)))
+        head = backup(ledger, write)
     console.answer(
         f"{path}: the store with {head:,} ledger rows, {os.path.getsize(path):,} bytes\n"
     )
