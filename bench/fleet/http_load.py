@@ -26,7 +26,7 @@ from tests.stores import joined, serving
 from sutler.store import tokens
 from sutler.store.postgres import member_database
 from sutler.store.team import Member, add_member
-from sutler.tools import open_store
+from sutler.tools import open_ledger
 
 MUST_RATIO, MUST_P99 = 6.0, 500.0
 
@@ -129,9 +129,8 @@ def main() -> int:
             each = (cpu_of(site.process.pid) - before) / len(times) * 1e3
             again, last = drive(site.port, owners[:1], args.files, args.seconds / 2)
         environ = {**os.environ, "SUTLER_STORE": boss, "SUTLER_PROJECT": "t/web"}
-        store, ledger = open_store(str(folder), environ)
-        checked = ledger.verify()
-        store.close()
+        with open_ledger(str(folder), environ) as ledger:
+            checked = ledger.verify()
         database.close()
     p99 = times[int(len(times) * 0.99)] * 1e3
     first = alone[int(len(alone) * 0.99)] * 1e3

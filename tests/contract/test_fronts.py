@@ -17,7 +17,7 @@ import pytest
 
 from sutler.errors import SutlerError
 from sutler.store.records import CLOUD, Caller, unseal
-from sutler.tools import call, open_door, open_store
+from sutler.tools import call, open_door, open_ledger
 from sutler.tools.declaration import as_object, failure
 from tests.conftest import Plant, grow
 from tests.limits import LIMIT
@@ -107,9 +107,8 @@ def _http(project: Path, env: dict[str, str]) -> list[Any]:
 
 def _rows(project: Path, env: dict[str, str]) -> list[dict[str, Any]]:
     """The ledger without what must differ: who, when, how long, and numbers that are drawn."""
-    store, _ = open_store(str(project), env)
-    rows = [msgspec.to_builtins(unseal(row)) for row in store.audit(0, 1_000)]
-    store.close()
+    with open_ledger(str(project), env) as ledger:
+        rows = [msgspec.to_builtins(unseal(row)) for row in ledger.store.audit(0, 1_000)]
     drawn = ("call", "at", "caller", "session", "micros", "prev", "approval")
     return [{name: value for name, value in row.items() if name not in drawn} for row in rows]
 

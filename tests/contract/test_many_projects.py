@@ -24,7 +24,7 @@ from sutler.store import tokens
 from sutler.store.postgres import member_database
 from sutler.store.records import unseal
 from sutler.store.team import Member, add_member, create
-from sutler.tools import open_store
+from sutler.tools import open_ledger
 from tests.conftest import grow
 from tests.limits import LIMIT
 from tests.limits import joined as joined_threads
@@ -70,12 +70,9 @@ class Team:
             "SUTLER_STORE": self.boss,
             "SUTLER_PROJECT": f"{self.tenant}/{project}",
         }
-        store, ledger = open_store(str(self.folders[project]), environ)
-        try:
+        with open_ledger(str(self.folders[project]), environ) as ledger:
             assert ledger.verify().ok
-            return [unseal(row) for row in store.audit()]
-        finally:
-            store.close()
+            return [unseal(row) for row in ledger.store.audit()]
 
 
 @pytest.fixture

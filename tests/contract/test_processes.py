@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from sutler.access.audit import Ledger
 from sutler.errors import SutlerError
 from sutler.store.records import Caller, unseal
 from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_file
-from sutler.tools import call, open_door, open_store
+from sutler.tools import call, open_door, open_ledger
 from tests.conftest import FUZZ, Plant
 from tests.limits import joined
 
@@ -79,17 +78,13 @@ def test_processes_share_one_store(
     found = dict(answers.get(timeout=600) for _ in workers)
     joined(*workers)
     assert found == {number: [] for number in range(PROCESSES)}
-    store, ledger = open_store(root, os.environ)
-    try:
-        rows = store.audit(0, 1_000_000)
+    with open_ledger(root, os.environ) as ledger:
+        rows = ledger.store.audit(0, 1_000_000)
         assert Counter(unseal(row).session for row in rows) == {
             f"s{n}": CALLS for n in range(PROCESSES)
         }
-        assert isinstance(ledger, Ledger)
         checked = ledger.verify()
         assert checked.ok, checked
-    finally:
-        store.close()
 
 
 def test_a_store_that_another_process_is_making_is_waited_for(tmp_path: Path) -> None:

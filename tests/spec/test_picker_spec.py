@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from sutler.access.audit import Ledger
 from sutler.fronts.tui.app import Picker
 from sutler.fronts.tui.commands import SLASHES
 from sutler.fronts.tui.picking import bar_line
 from sutler.fronts.tui.question import Question
 from sutler.pack import picks
 from sutler.store.records import unseal
-from sutler.tools import open_store
+from sutler.tools import open_ledger
 from tests.conftest import Plant
 from tests.pickers import drive, say, screen, settled, status, until
 
@@ -43,16 +42,12 @@ def project(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def rows_of(folder: Path) -> list[tuple[str, str, bool]]:
     """Tool, path and success of every row in the ledger."""
-    store, ledger = open_store(str(folder), os.environ)
-    assert isinstance(ledger, Ledger)
-    try:
+    with open_ledger(str(folder), os.environ) as ledger:
         return [
             (one.tool, one.path, one.success)
-            for one in map(unseal, store.audit(0, 1_000))
+            for one in map(unseal, ledger.store.audit(0, 1_000))
             if one.phase == "done"
         ]
-    finally:
-        store.close()
 
 
 def test_space_picks_and_the_bar_follows(project: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from sutler.errors import RefusedError
 from sutler.store.records import Caller, unseal
-from sutler.tools import open_door, open_store
+from sutler.tools import open_door, open_ledger
 from tests.conftest import Plant, Sutler
 
 
@@ -40,11 +40,8 @@ def member(here: Sutler, postgres_admin: str, tenant: str) -> str:
 
 
 def heads(root: Path) -> tuple[int, bool]:
-    store, ledger = open_store(str(root), os.environ)
-    try:
-        return store.head()[0], ledger.verify().ok
-    finally:
-        store.close()
+    with open_ledger(str(root), os.environ) as ledger:
+        return ledger.store.head()[0], ledger.verify().ok
 
 
 def test_a_store_moves_and_comes_home(
@@ -66,7 +63,8 @@ def test_a_store_moves_and_comes_home(
     monkeypatch.delenv("SUTLER_STORE")
     assert here("read", "a.py").code == 0
     assert heads(root) == (before + 4, True)
-    rows = [unseal(row) for row in open_store(str(root), os.environ)[0].audit()]
+    with open_ledger(str(root), os.environ) as ledger:
+        rows = [unseal(row) for row in ledger.store.audit()]
     assert [row.tool for row in rows] == [
         "read_file", "store_move", "read_file", "store_move", "read_file"
     ]  # fmt: skip
@@ -172,6 +170,6 @@ def test_a_superuser_is_warned_about_and_refused(
 ) -> None:
     assert "superuser" in here("store", "status", postgres_admin).text
     monkeypatch.setenv("SUTLER_STORE", postgres_admin)
-    with pytest.raises(RefusedError, match="superuser"):
-        open_store(str(root), os.environ)
+    with pytest.raises(RefusedError, match="superuser"), open_ledger(str(root), os.environ):
+        pass
     assert here("read", "a.py").code == 3

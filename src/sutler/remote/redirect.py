@@ -10,7 +10,7 @@ from http.client import HTTPException, HTTPMessage
 from typing import IO
 from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 SECONDS = 20.0
 _QUESTION = "/info/refs?service=git-upload-pack"
@@ -25,13 +25,18 @@ class _Unfollowed(HTTPRedirectHandler):
         del req, fp, code, msg, headers, newurl
 
 
+def opener() -> OpenerDirector:
+    """An opener of URLs that follows no redirect."""
+    return build_opener(_Unfollowed)
+
+
 def new_address(url: str) -> str:
     """Return the address to which a repository was renamed on its own host, or ""."""
     if urlsplit(url).scheme not in ("http", "https"):
         return ""
     question = url.rstrip("/") + _QUESTION
     try:
-        build_opener(_Unfollowed).open(question, timeout=SECONDS).close()
+        opener().open(question, timeout=SECONDS).close()
     except HTTPError as answer:
         target = answer.headers.get("Location", "") if 300 <= answer.code < 400 else ""
         answer.close()

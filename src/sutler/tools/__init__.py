@@ -4,7 +4,7 @@ it."""
 from __future__ import annotations
 
 from sutler.tools.declaration import MOST, Param, Tool, checked, schema
-from sutler.tools.opening import Opener, open_door, open_doors, open_store, rules_from
+from sutler.tools.opening import Opener, open_door, open_doors, open_ledger, rules_from
 from sutler.tools.table import ALIASES, BY_NAME, DEFAULT, TOOLS, call
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "checked",
     "open_door",
     "open_doors",
-    "open_store",
+    "open_ledger",
     "rules_from",
     "schema",
 ]

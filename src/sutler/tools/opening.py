@@ -28,7 +28,6 @@ from sutler.scan.snapshot import ScanRules
 from sutler.secrets.format_table import rules_digest
 from sutler.store import home
 from sutler.store.records import CLOUD, Caller, Limits, stamp
-from sutler.store.sql import Store
 from sutler.tokens.counter import token_counter
 from sutler.version import VERSION
 
@@ -107,8 +106,9 @@ def agent_scan(settings: Settings) -> ScanRules:
     return msgspec.structs.replace(rules_for(settings, "pack"), skip_file_bytes=None)
 
 
-def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
-    """Open the project's store and the ledger over it."""
+@contextmanager
+def open_ledger(root: str, environ: Mapping[str, str]) -> Iterator[Ledger]:
+    """Open the project's store and the ledger over it; the store is closed at the end."""
     try:
         store, directory, key = home.open_store(root, environ)
     except OSError as fault:
@@ -117,7 +117,10 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
             rule="what is not recorded does not happen",
             next_step="set XDG_STATE_HOME to a directory that you can write",
         ) from None
-    return store, Ledger(store, directory, key, shared=bool(environ.get("SUTLER_STORE")))
+    try:
+        yield Ledger(store, directory, key, shared=bool(environ.get("SUTLER_STORE")))
+    finally:
+        store.close()
 
 
 def _count(text: str) -> int:
@@ -157,8 +160,7 @@ def open_doors(
         cwd=os.path.abspath(path)
     )  # exactly this folder is the root, wherever one stands
     granted = tuple(PolicyRule("allow", glob, ("write",), "--writable") for glob in writable)
-    store, ledger = open_store(project.place.root, env)
-    try:
+    with open_ledger(project.place.root, env) as ledger:
         ledger.check()
         with Root(project.place.root) as root:
             rules = live_rules(root, env, granted)
@@ -179,8 +181,6 @@ def open_doors(
 
             yield door_for, ledger
         ledger.close(stamp(now()))
-    finally:
-        store.close()
 
 
 def _with_commands(setup: Setup, project: Project, environ: Mapping[str, str]) -> Setup:

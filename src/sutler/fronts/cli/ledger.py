@@ -24,7 +24,7 @@ from sutler.fronts.console import Console, confirm, described
 from sutler.paths import ROOT, quote
 from sutler.store.records import Approval, AuditRow, Call, Outcome, stamp, unseal
 from sutler.system import fs
-from sutler.tools import open_store
+from sutler.tools import open_ledger
 
 
 def configure_log(parser: argparse.ArgumentParser) -> None:
@@ -131,11 +131,8 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
         if wrong:
             raise SutlerError(f"row {count + 1} of the file does not hold: {wrong}")
         return console.reply({"ok": True, "rows": count}, f"{count:,} rows hold")
-    store, ledger = open_store(os.getcwd(), os.environ)
-    try:
+    with open_ledger(os.getcwd(), os.environ) as ledger:
         check = ledger.verify()
-    finally:
-        store.close()
     if not check.ok:
         raise SutlerError(
             f"the ledger does not hold at row {check.bad}: {check.detail}",

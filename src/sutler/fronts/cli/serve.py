@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from sutler.errors import UsageError
 from sutler.fronts.cli.options import add_store, flag, integer, one_of, repeated, value
@@ -40,7 +41,8 @@ def configure_serve(parser: argparse.ArgumentParser) -> None:
 
 def run_serve(args: argparse.Namespace, console: Console) -> int:
     from sutler.fronts.mcp.issuer import Issuer, require_secure
-    from sutler.fronts.mcp.serving import Plan, Team, serve_projects
+    from sutler.fronts.mcp.projects import Team, named_folders
+    from sutler.fronts.mcp.serving import Plan, serve_projects
     from sutler.store.home import is_url
 
     if not is_url(args.store):
@@ -67,11 +69,7 @@ def run_serve(args: argparse.Namespace, console: Console) -> int:
         origins=tuple(args.allow_origin),
         proxies=tuple(args.forwarded_allow),
     )
-    team = Team(
-        store=args.store,
-        folders=tuple(args.folders),
-        issuer=issuer,
-        public=args.public_url.rstrip("/"),
-    )
+    folders = named_folders(args.folders, os.environ)
+    team = Team(args.store, folders, issuer, args.public_url.rstrip("/"))
     serve_projects(plan, team, console.note)
     return 0

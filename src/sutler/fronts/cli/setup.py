@@ -218,18 +218,16 @@ def _config() -> str:
 def _store() -> str:
     """Open the project's store, every page looked at, and hold its newest checkpoint against it."""
     from sutler.store.sqlite import SqliteDatabase
-    from sutler.tools import open_store
+    from sutler.tools import open_ledger
 
-    store, ledger = open_store(os.getcwd(), os.environ)
-    try:
+    with open_ledger(os.getcwd(), os.environ) as ledger:
         ledger.check()
-        database = getattr(store, "database", None)
+        database = getattr(ledger.store, "database", None)
+        rows = f"{ledger.store.head()[0]:,} rows in the ledger"
         if not isinstance(database, SqliteDatabase):
-            return f"PostgreSQL, {store.head()[0]:,} rows in the ledger"
+            return f"PostgreSQL, {rows}"
         database.quick_check()
-        return f"SQLite {database.version}, sound, {store.head()[0]:,} rows in the ledger"
-    finally:
-        store.close()
+        return f"SQLite {database.version}, sound, {rows}"
 
 
 def _encoding() -> str:

@@ -17,6 +17,7 @@ MAX_HEAD = 32 << 10  # it is read before the token is checked
 SECONDS = 30.0  # a client that sends a byte a second must not hold a thread
 IDLE = 120.0  # agents think for a minute between two calls on one connection
 LINGER = 2.0
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _EVENTS = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"))
 _LOOSE = re.compile(rb"(?<!\r)\n|\n[ \t]")
 """A bare line feed or a folded header: h11 allows both, and proxies read them in different ways."""

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from sutler.errors import UsageError
+from sutler.fronts.mcp.http_connection import LOOPBACK
 
 _KEYS_FRESH = 60.0  # tokens with made-up key ids must not make us ask the issuer each time
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA")
@@ -23,7 +24,6 @@ _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA")
 _MOST_BYTES = 1 << 20  # the address is configured, its answer is foreign
 _LEEWAY = 30  # clocks of two machines differ by seconds
 WRITE_SCOPE = "sutler.write"
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Issuer(Struct, frozen=True):
@@ -113,15 +113,10 @@ class Oidc:
 
 
 def _fetch(url: str) -> bytes:
-    from urllib.request import HTTPRedirectHandler, build_opener
+    from sutler.remote.redirect import opener
 
     require_secure(url)
-
-    class NoRedirect(HTTPRedirectHandler):
-        def redirect_request(self, *_: Any) -> None:
-            return None
-
-    with build_opener(NoRedirect).open(url, timeout=5) as answer:
+    with opener().open(url, timeout=5) as answer:
         body: bytes = answer.read(_MOST_BYTES)
     return body
 

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -47,20 +47,17 @@ _MOST_DOORS = 1_024  # members and sessions come and go; an evicted door is open
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
-class Setting(Struct, frozen=True):
-    """How to serve: the store, folders by name of the project, tools that are listed, tools that
-    are answered, the limits of an answer, and the issuer of tokens, if any."""
+class Team(Struct, frozen=True):
+    """A team's store by its URL, the folders by name of the project, the issuer of tokens, if any,
+    and the address that clients use if a proxy stands before the server."""
 
     url: str
     folders: Mapping[str, str]
-    listed: tuple[Tool, ...]
-    served: tuple[Tool, ...]
-    profile: BackendProfile
     issuer: Issuer | None = None
     public: str = ""
 
 
-def named_folders(words: tuple[str, ...], environ: Mapping[str, str]) -> dict[str, str]:
+def named_folders(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
     """Return folders by project, from `NAME=DIR` or `DIR`, which is named by its identity."""
     folders: dict[str, str] = {}
     for word in words:
@@ -129,12 +126,8 @@ class Hall:
         store = ledger.store
         self.name = store.project.rpartition("/")[2]
         self._database = store.database
-        self._door_for, self._key, self._profile, self._server = (
-            door_for,
-            ledger.key,
-            profile,
-            server,
-        )
+        self._door_for, self._key = door_for, ledger.key
+        self._profile, self._server = profile, server
         self._doors: OrderedDict[tuple[str, str], Doors] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -170,15 +163,15 @@ class ManyProjects:
         halls: Mapping[str, Hall],
         people: People,
         quotas: Quotas,
-        setting: Setting,
+        team: Team,
         server: Server,
     ) -> None:
         self._halls, self._people, self._quotas = halls, people, quotas
-        self._setting, self._server = setting, server
+        self._team, self._server = team, server
 
     def page(self, head: Head) -> bytes | None:
         """The metadata of a protected resource: which issuer a client asks for a token."""
-        issuer = self._setting.issuer
+        issuer = self._team.issuer
         path = head.path.removeprefix(WELL_KNOWN)
         if issuer is None or path == head.path or head.method != "GET":
             return None
@@ -218,24 +211,29 @@ class ManyProjects:
         return service
 
     def _challenge(self, head: Head) -> tuple[tuple[str, str], ...]:
-        if self._setting.issuer is None:
+        if self._team.issuer is None:
             return (("WWW-Authenticate", "Bearer"),)
         place = f"{self._base(head)}{WELL_KNOWN}{head.path}"
         safe = "".join(letter for letter in place if letter not in '"\\\r\n')
         return (("WWW-Authenticate", f'Bearer resource_metadata="{safe}"'),)
 
     def _base(self, head: Head) -> str:
-        return self._setting.public or f"http://{head.get('host')}"
+        return self._team.public or f"http://{head.get('host')}"
 
     def metrics(self) -> str:
         return self._server.metrics()
 
 
 @contextmanager
-def open_projects(setting: Setting, metrics: Metrics) -> Iterator[ManyProjects]:
+def open_projects(
+    team: Team,
+    tools: tuple[tuple[Tool, ...], tuple[Tool, ...]],
+    profile: BackendProfile,
+    metrics: Metrics,
+) -> Iterator[ManyProjects]:
     """Open all projects; at the end finish their calls, sign their ledgers and close the pool."""
-    pool = Pool(setting.url, CONNECTIONS)
-    first = next(iter(setting.folders))
+    pool = Pool(team.url, CONNECTIONS)
+    first = next(iter(team.folders))
     with ExitStack() as stack:
         stack.callback(pool.close)
         login = PostgresDatabase(pool, first)
@@ -243,29 +241,29 @@ def open_projects(setting: Setting, metrics: Metrics) -> Iterator[ManyProjects]:
         login.project, login.person = f"{tenant}/{first}", ""
         quotas = Quotas(login, tenant)
         openers = {
-            name: stack.enter_context(_opened(name, folder, tenant, pool, setting, quotas))
-            for name, folder in setting.folders.items()
+            name: stack.enter_context(_opened(name, folder, tenant, pool, team, quotas))
+            for name, folder in team.folders.items()
         }
         # One server: one call computes at a time, whatever its project; commits overlap.
-        server = Server(openers[first][1], setting.listed, setting.served, metrics)
+        server = Server(openers[first][1], *tools, metrics)
         halls = {
-            name: Hall(door_for, ledger, setting.profile, server)
+            name: Hall(door_for, ledger, profile, server)
             for name, (door_for, ledger) in openers.items()
         }
-        people = People(login, tenant, setting.issuer)
+        people = People(login, tenant, team.issuer)
         try:
-            yield ManyProjects(halls, people, quotas, setting, server)
+            yield ManyProjects(halls, people, quotas, team, server)
         finally:
             server.finish()
 
 
 @contextmanager
 def _opened(
-    name: str, folder: str, tenant: str, pool: Pool, setting: Setting, quotas: Quotas
+    name: str, folder: str, tenant: str, pool: Pool, team: Team, quotas: Quotas
 ) -> Iterator[tuple[Opener, Ledger]]:
     project = f"{tenant}/{name}"
     group = GroupCommit(PostgresDatabase(pool, project), project, quotas.add, _aside)
-    env = {**os.environ, "SUTLER_STORE": setting.url, "SUTLER_PROJECT": project}
+    env = {**os.environ, "SUTLER_STORE": team.url, "SUTLER_PROJECT": project}
     views = _views(pool, group, folder, env)
     with (
         closing(group),

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,8 +22,7 @@ from sutler.errors import RefusedError, UsageError
 from sutler.fronts import bug_report
 from sutler.fronts.mcp.exchange import Metrics, Peer
 from sutler.fronts.mcp.http import PATH, Doors, Entrance, HttpServer, OneProject, Site
-from sutler.fronts.mcp.http_connection import listen
-from sutler.fronts.mcp.issuer import Issuer
+from sutler.fronts.mcp.http_connection import LOOPBACK, listen
 from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.stdio import Stdio
 from sutler.store import home
@@ -32,7 +32,9 @@ from sutler.system import fs
 from sutler.tokens.counter import expect_much
 from sutler.tools import ALIASES, BY_NAME, DEFAULT, Tool, open_doors
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+if TYPE_CHECKING:
+    from sutler.fronts.mcp.projects import Team
+
 Note = Callable[[str], None]
 
 
@@ -56,19 +58,14 @@ class Plan(Struct, frozen=True, kw_only=True):
     proxies: tuple[str, ...] = ()
 
     @property
+    def lists(self) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
+        """The tools that are listed, and those that are answered."""
+        return chosen(self.tools or DEFAULT), chosen(self.tools or ("all",))
+
+    @property
     def backend(self) -> BackendProfile:
         profile = PROFILES[self.profile]
         return replace(profile, max_tokens=min(profile.max_tokens, self.max_tokens))
-
-
-class Team(Struct, frozen=True, kw_only=True):
-    """What a server of many projects needs besides: the store's URL, the folders, the issuer of
-    tokens, and the address that clients use if a proxy stands before the server."""
-
-    store: str
-    folders: tuple[str, ...]
-    issuer: Issuer | None = None
-    public: str = ""
 
 
 def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
@@ -82,12 +79,11 @@ def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
 
 def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
     incoming, outgoing = streams
-    tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
     with open_doors(plan.root, strict=plan.strict, writable=plan.writable, ahead=True) as (
         door_for,
         ledger,
     ):
-        server = Server(ledger, *tools, _metrics(plan))
+        server = Server(ledger, *plan.lists, _metrics(plan))
         stdio = Stdio(server, incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
@@ -108,7 +104,6 @@ def serve_http(plan: Plan, note: Note) -> None:
             rule="without a token only this machine is served",
             next_step="leave --no-token out, or bind to 127.0.0.1",
         )
-    tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
     with (
         _listening(plan, note) as listener,
         open_doors(plan.root, strict=plan.strict, writable=plan.writable, ahead=True) as (
@@ -116,7 +111,7 @@ def serve_http(plan: Plan, note: Note) -> None:
             ledger,
         ),
     ):
-        server = Server(ledger, *tools, _metrics(plan))
+        server = Server(ledger, *plan.lists, _metrics(plan))
         doors = Doors(door_for, ledger.key, token, plan.backend)
         _serve(plan, OneProject(server, doors, token), listener, note, PATH)
         server.finish()
@@ -124,13 +119,11 @@ def serve_http(plan: Plan, note: Note) -> None:
 
 def serve_projects(plan: Plan, team: Team, note: Note) -> None:
     """Serve several projects of a tenant over HTTP, to members with tokens."""
-    from sutler.fronts.mcp.projects import Setting, named_folders, open_projects
+    from sutler.fronts.mcp.projects import open_projects
 
-    tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
-    folders = named_folders(team.folders, os.environ)
-    setting = Setting(team.store, folders, *tools, plan.backend, team.issuer, team.public)
-    with _listening(plan, note) as listener, open_projects(setting, _metrics(plan)) as entrance:
-        _serve(plan, entrance, listener, note, f"{PATH}/{'|'.join(folders)}")
+    opened = open_projects(team, plan.lists, plan.backend, _metrics(plan))
+    with _listening(plan, note) as listener, opened as entrance:
+        _serve(plan, entrance, listener, note, f"{PATH}/{'|'.join(team.folders)}")
 
 
 @contextmanager

@@ -7,11 +7,13 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
+from sutler.access.audit import Ledger
 from sutler.edits.consent import settle, waiting
 from sutler.errors import UsageError
 from sutler.pack import receipts
@@ -23,7 +25,7 @@ from sutler.paths import quote, unquote
 from sutler.secrets.cleaner import told
 from sutler.store.records import PROFILES, Caller, unseal
 from sutler.system import fs
-from sutler.tools import open_door, open_store
+from sutler.tools import open_door, open_ledger
 
 PAGE = 200
 """Rows of the ledger that are shown at once."""
@@ -108,8 +110,7 @@ class PageApi:
     # approvals
 
     def approvals(self) -> list[dict[str, object]]:
-        store, _ = open_store(self._project.place.root, self._environ)
-        try:
+        with self._ledger() as ledger:
             return [
                 {
                     **{name: getattr(request.approval, name) for name in _APPROVAL},
@@ -117,10 +118,11 @@ class PageApi:
                     "digest": request.digest,
                     "whole": request.whole,
                 }
-                for request in waiting(store, time.time())
+                for request in waiting(ledger.store, time.time())
             ]
-        finally:
-            store.close()
+
+    def _ledger(self) -> AbstractContextManager[Ledger]:
+        return open_ledger(self._project.place.root, self._environ)
 
     def settle(self, id: str, settled: Settled) -> dict[str, str]:
         state: Literal["approved", "denied"] = (
@@ -134,22 +136,16 @@ class PageApi:
 
     def ledger(self, before: int | None) -> dict[str, object]:
         """The newest rows, or those before one, newest first."""
-        store, _ = open_store(self._project.place.root, self._environ)
-        try:
-            end = store.head()[0] + 1 if before is None else max(1, before)
-            rows = store.audit(max(0, end - 1 - PAGE), PAGE)
-        finally:
-            store.close()
+        with self._ledger() as ledger:
+            end = ledger.store.head()[0] + 1 if before is None else max(1, before)
+            rows = ledger.store.audit(max(0, end - 1 - PAGE), PAGE)
         entries = [unseal(row) for row in rows if row.seq < end]
         older = bool(entries) and entries[0].seq > 1
         return {"rows": [msgspec.to_builtins(entry) for entry in reversed(entries)], "older": older}
 
     def verify(self) -> object:
-        store, ledger = open_store(self._project.place.root, self._environ)
-        try:
+        with self._ledger() as ledger:
             return msgspec.to_builtins(ledger.verify())
-        finally:
-            store.close()
 
 
 _APPROVAL = (
