@@ -14,7 +14,7 @@ from bench.selection.data import Blob, FactsCache, Instance, read_blobs, read_hi
 from sutler.languages.facts import Facts
 from sutler.ranking import Index, Past, Reader, build, dumps, loads, summarise
 from sutler.ranking.index import Doc, bag_of, index_version, indexed_part
-from sutler.scan.commits import Commit, History
+from sutler.scan.commits import Commit
 
 
 class Shelf:
@@ -66,7 +66,7 @@ class Shelf:
         if os.path.exists(path):
             with open(path, "rb") as file:
                 return msgspec.msgpack.decode(file.read(), type=Past)
-        past = summarise(History(read_history(git_dir, instance.base_commit, self._commits)))
+        past = summarise(read_history(git_dir, instance.base_commit, self._commits))
         _write(path, msgspec.msgpack.encode(past))
         return past
 

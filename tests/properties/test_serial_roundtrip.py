@@ -122,8 +122,8 @@ context = st.builds(
     not_shown_more=count,
 )
 node = st.recursive(
-    st.builds(wire.file_node, text, text, count, types),
-    lambda inner: st.builds(wire.directory_node, text, text, some(inner)),
+    st.builds(wire.TreeNode, text, text, size_bytes=count, type=types),
+    lambda inner: st.builds(wire.TreeNode, text, text, some(inner)),
     max_leaves=8,
 )
 snapshot = st.builds(

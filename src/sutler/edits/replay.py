@@ -49,12 +49,7 @@ def replay(
 
 def _writes(door: Door, session: str, until: int) -> Iterator[AuditEntry]:
     for entry in map(unseal, door.gate.store.audit_of(session, None, 100_000)):
-        if (
-            entry.phase == "done"
-            and entry.success
-            and entry.effect == "write"
-            and entry.before != entry.after
-        ):
+        if entry.wrote:
             if until and entry.seq > until:
                 return
             yield entry

@@ -26,12 +26,7 @@ def writes_in(entries: Iterable[AuditEntry]) -> list[tuple[RelPath, Steps]]:
     first."""
     by_path: dict[str, list[tuple[str, str]]] = {}
     for entry in entries:
-        if (
-            entry.phase == "done"
-            and entry.success
-            and entry.effect == "write"
-            and entry.before != entry.after
-        ):
+        if entry.wrote:
             steps = by_path.setdefault(entry.path, [])
             if steps and steps[-1][1] == entry.before:
                 steps[-1] = steps[-1][0], entry.after

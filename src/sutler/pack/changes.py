@@ -72,7 +72,7 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
                 text = text or f"No file differs from {revision}.\n"
                 texts.append(text_of_ours(DIFF, text, f"changes since {revision}", snapshot))
     if asked.log:
-        commits = read_history(repository.git_dir, limit=asked.log).commits
+        commits = read_history(repository.git_dir, limit=asked.log)
         log = "".join(f"{one.id[:12]} {_first(one.message)}\n" for one in commits)
         texts.append(
             text_of_ours(LOG, clean(log, "").text, f"the last {len(commits)} commits", snapshot)

@@ -223,24 +223,24 @@ class Account:
             file.lines,
         )
 
-    def counted(self, runs: Generator[bytes, None, str]) -> Iterator[bytes]:
+    def counted(self, pieces: Generator[bytes, None, str]) -> Iterator[bytes]:
         """Yield the text; count its bytes and record its id."""
         while True:
             try:
-                run = next(runs)
+                piece = next(pieces)
             except StopIteration as stop:
                 self.pack_id = stop.value
                 return
-            self.bytes += len(run)
-            yield run
+            self.bytes += len(piece)
+            yield piece
 
     def from_first_file(
-        self, runs: Iterator[bytes], listing: Callable[[], Listing]
+        self, pieces: Iterator[bytes], listing: Callable[[], Listing]
     ) -> Iterator[bytes]:
         """Hold the text back until it shows or lists a file, and keep it back if it never does."""
         held: list[bytes] = []
-        for run in runs:
-            held.append(run)
+        for piece in pieces:
+            held.append(piece)
             if self.shown or listing() != Listing():
                 yield from held
                 held.clear()

@@ -4,12 +4,12 @@ change often or together."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from sutler.languages.terms import split, words
-from sutler.scan.commits import History
+from sutler.scan.commits import Commit
 
 _HALF_LIFE = 250  # commits
 _MAX_PATHS = 30  # a commit that touches more says little of each
@@ -27,13 +27,14 @@ class Past(Struct, frozen=True, array_like=True):
     recency: tuple[float, ...] = ()
 
 
-def summarise(history: History) -> Past:
-    """Prepare a history for ranking. Age is counted in commits, so that no clock takes part."""
+def summarise(commits: Sequence[Commit]) -> Past:
+    """Prepare commits for ranking, the newest first. Age is counted in commits, so that no clock
+    takes part."""
     numbers: dict[str, int] = {}
     recency: list[float] = []
     messages: list[str] = []
     touched: list[tuple[int, ...]] = []
-    for age, commit in enumerate(history.commits):
+    for age, commit in enumerate(commits):
         weight = 0.5 ** (age / _HALF_LIFE) / math.sqrt(len(commit.paths) or 1)
         mine: list[int] = []
         for path in commit.paths:

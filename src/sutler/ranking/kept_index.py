@@ -39,7 +39,6 @@ from sutler.ranking.index import (
 )
 from sutler.ranking.kept_facts import KeptFacts
 from sutler.ranking.reader import Reader
-from sutler.scan.commits import History
 from sutler.scan.root import Root
 from sutler.scan.snapshot import FileEntry, Problem
 from sutler.scan.text import decode
@@ -210,17 +209,14 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
             stored = None
         if stored is not None and (stored.version, stored.head) == (VERSION, head):
             return stored.past
-    history = read_history(repository.git_dir)
-    clean = numbered(cleaner(resolve([]), sum(len(commit.message) for commit in history.commits)))
-    messages = clean(_BETWEEN.join(commit.message for commit in history.commits), "").text.split(
-        _BETWEEN
-    )
-    if len(messages) != len(
-        history.commits
-    ):  # a message that plays with our separator: better none than a raw one
-        messages = [""] * len(history.commits)
-    pairs = zip(history.commits, messages, strict=True)
-    past = summarise(History(tuple(replace(commit, message=text) for commit, text in pairs)))
+    commits = read_history(repository.git_dir)
+    clean = numbered(cleaner(resolve([]), sum(len(commit.message) for commit in commits)))
+    joined = clean(_BETWEEN.join(commit.message for commit in commits), "").text
+    messages = joined.split(_BETWEEN)
+    # A message that plays with our separator: better none than a raw one.
+    messages = messages if len(messages) == len(commits) else [""] * len(commits)
+    pairs = zip(commits, messages, strict=True)
+    past = summarise([replace(commit, message=text) for commit, text in pairs])
     home.keep(name, msgspec.msgpack.encode(KeptPast(VERSION, head, past)), environ)
     return past
 

@@ -20,7 +20,6 @@ from sutler.ranking.region_worth import Lens, density, held_by, lens_of, passage
 from sutler.ranking.resolution import Links
 from sutler.ranking.signals import Scores, idf
 from sutler.ranking.weights import ABOUT_PRIORS, DECLARATIONS, PRIORS, WEIGHTS, Weights
-from sutler.scan.commits import History
 
 PARSED = 120
 """Number of files that are parsed for a task."""
@@ -62,15 +61,12 @@ class Evidence(Struct, frozen=True):
 def rank(
     reader: Reader,
     task: str,
-    past: Past | History | None = None,
+    past: Past | None = None,
     weights: Weights = WEIGHTS,
     limit: int | None = None,
 ) -> tuple[Ranked, ...]:
     """Rank files by their worth for a task, in two steps: words, paths and history choose the files
-    to parse, and all signals order these. Files without any signal are left out. A bare History is
-    summarised first."""
-    if isinstance(past, History):
-        past = history.summarise(past)
+    to parse, and all signals order these. Files without any signal are left out."""
     query = query_of(reader, task, weights)
     evidence = gather(reader, query, past or Past(), weights)
     table = asdict(weights)

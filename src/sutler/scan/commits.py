@@ -57,13 +57,6 @@ class Commit(Struct, frozen=True, gc=False, array_like=True):
     paths: tuple[str, ...]
 
 
-class History(Struct, frozen=True):
-    """The last commits of a project, newest first. Age is the position, so that no clock takes
-    part."""
-
-    commits: tuple[Commit, ...] = ()
-
-
 def head_of(repository: Repository) -> str:
     """Return the commit of HEAD, or "" if there is none yet. Plain ref files are read directly,
     which is a hundred times faster than starting git."""
@@ -86,15 +79,10 @@ def head_of(repository: Repository) -> str:
     )
 
 
-def read_history(git_dir: str, revision: str = "HEAD", limit: int = MAX_COMMITS) -> History:
-    """Return the last `limit` commits up to `revision`, newest first; empty without a readable
-    history."""
-    if revision.startswith("-"):
-        return History()
-    listed = plumbing(
-        git_dir, ["rev-list", f"--max-count={limit}", "--end-of-options", revision, "--"]
-    )
-    return History(read_commits(git_dir, listed.decode("ascii", "replace").split()))
+def read_history(git_dir: str, limit: int = MAX_COMMITS) -> tuple[Commit, ...]:
+    """Return the last `limit` commits, newest first; none without a readable history."""
+    listed = plumbing(git_dir, ["rev-list", f"--max-count={limit}", "HEAD", "--"])
+    return read_commits(git_dir, listed.decode("ascii", "replace").split())
 
 
 def read_commits(git_dir: str, ids: Sequence[str]) -> tuple[Commit, ...]:

@@ -183,7 +183,6 @@ KINDS = {
     "history": "commit messages, cleaned",
     "index": "facts for ranking",
     "processed": "texts that processors printed, with nothing to redact",
-    "packs": "clean packs of trees that have not changed since",
     "secrets": "the redactor's compiled rules",
 }
 """Contents of the cache, by the first word of a file's name."""

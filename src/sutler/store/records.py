@@ -307,6 +307,12 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     trace: str | UnsetType = UNSET
     person: str | UnsetType = UNSET
 
+    @property
+    def wrote(self) -> bool:
+        """Whether this is the outcome of a write that changed its file."""
+        written = self.phase == "done" and self.success and self.effect == "write"
+        return written and self.before != self.after
+
 
 class AuditRow(Struct, frozen=True, gc=False):
     """A stored entry: its canonical body, the hash of the body, and the columns for queries."""

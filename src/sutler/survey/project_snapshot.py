@@ -86,19 +86,19 @@ def directory_tree(snapshot: Snapshot, name: str) -> wire.TreeNode:
     costs no recursion."""
     children: dict[str, list[wire.TreeNode]] = {}
     for entry in snapshot.entries:
-        node = wire.file_node(
+        node = wire.TreeNode(
             wire_path(basename(entry.path)),
             wire_path(entry.path),
-            entry.size,
-            facts_of(entry.path).type,
+            size_bytes=entry.size,
+            type=facts_of(entry.path).type,
         )
         children.setdefault(dirname(entry.path), []).append(node)
     for folder in _folders(snapshot):
-        node = wire.directory_node(
+        node = wire.TreeNode(
             wire_path(basename(folder)), wire_path(folder), _sorted(children.pop(folder, []))
         )
         children.setdefault(dirname(folder), []).append(node)
-    return wire.directory_node(name, "", _sorted(children.get("", [])))
+    return wire.TreeNode(name, "", _sorted(children.get("", [])))
 
 
 def _sorted(nodes: list[wire.TreeNode]) -> tuple[wire.TreeNode, ...]:

@@ -62,14 +62,6 @@ class TreeNode(Struct, frozen=True):
     type: FileType | UnsetType = UNSET
 
 
-def directory_node(name: str, path: str, children: tuple[TreeNode, ...]) -> TreeNode:
-    return TreeNode(name, path, children=children)
-
-
-def file_node(name: str, path: str, size_bytes: int, type_: FileType) -> TreeNode:
-    return TreeNode(name, path, size_bytes=size_bytes, type=type_)
-
-
 class FileMetadata(Struct, frozen=True):
     path: str
     relative_path: str

@@ -228,10 +228,6 @@ _CUT = r"\n(?=[A-Za-z])"
 _BARRED = ("o200k_base", "cl100k_base", "llama3")  # all their control tokens begin with "<|"
 
 
-def count_chars(text: str) -> int:
-    return len(text)
-
-
 def count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
@@ -335,5 +331,5 @@ def slices(text: str, size: int) -> Iterator[str]:
 def counter_for(unit: Unit, vocabulary: str) -> Counter:
     """Return the counter for a budget in `unit`."""
     if unit == "chars":
-        return count_chars
+        return len
     return count_bytes if unit == "bytes" else token_counter(vocabulary)

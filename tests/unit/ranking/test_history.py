@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 from sutler.ranking.history import cochange_scores, message_scores, recency_scores, summarise
-from sutler.scan.commits import Commit, History
+from sutler.scan.commits import Commit
 
 PAST = summarise(
-    History(
-        (
-            Commit("3", "Fix rounding of totals", ("cart.py", "money.py")),
-            Commit("2", "Merge", ()),
-            Commit("1", "Paint the door", ("door.py",)),
-            Commit("0", "Import everything", tuple(f"f{i}.py" for i in range(60))),
-        )
-    )
+    [
+        Commit("3", "Fix rounding of totals", ("cart.py", "money.py")),
+        Commit("2", "Merge", ()),
+        Commit("1", "Paint the door", ("door.py",)),
+        Commit("0", "Import everything", tuple(f"f{i}.py" for i in range(60))),
+    ]
 )
 DOCS = {number: number for number in range(len(PAST.paths))}
 
@@ -42,7 +40,7 @@ def test_a_commit_that_touches_everything_says_nothing() -> None:
 
 
 def test_no_history_is_fine() -> None:
-    past = summarise(History())
+    past = summarise([])
     assert (
         message_scores(past, {"a": 1.0}, {}),
         recency_scores(past, {}),

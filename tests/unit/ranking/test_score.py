@@ -11,7 +11,7 @@ from sutler.ranking import WEIGHTS, Past, Reader, build, rank, summarise
 from sutler.ranking.index import bag_of
 from sutler.ranking.reader import extracted
 from sutler.ranking.score import Ranked
-from sutler.scan.commits import Commit, History
+from sutler.scan.commits import Commit
 from tests.limits import LIMIT
 
 TREE = {
@@ -101,7 +101,7 @@ def test_declarations_stand_behind_what_they_declare() -> None:
 
 
 def test_history_speaks_for_files_that_similar_commits_touched() -> None:
-    past = summarise(History((Commit("1", "Fix page layout glitch", ("shop/render.py",)),)))
+    past = summarise([Commit("1", "Fix page layout glitch", ("shop/render.py",))])
     assert order("layout glitch", past)[0] == "shop/render.py"
 
 

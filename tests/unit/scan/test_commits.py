@@ -42,7 +42,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_commits_newest_first_with_messages_and_paths(repository: Path) -> None:
-    commits = read_history(str(repository / ".git")).commits
+    commits = read_history(str(repository / ".git"))
     assert [(c.message, c.paths) for c in commits] == [
         ("Change 2\n\nWith a body.", ("a.py",)),
         ("Change 1\n\nWith a body.", ("b é\n.py",)),
@@ -51,16 +51,11 @@ def test_commits_newest_first_with_messages_and_paths(repository: Path) -> None:
 
 
 def test_the_limit_holds(repository: Path) -> None:
-    assert len(read_history(str(repository / ".git"), limit=2).commits) == 2
-
-
-@pytest.mark.parametrize("revision", ["--output=x", "-x", "no-such-branch", ""])
-def test_a_revision_that_is_none_gives_no_history(repository: Path, revision: str) -> None:
-    assert read_history(str(repository / ".git"), revision).commits == ()
+    assert len(read_history(str(repository / ".git"), limit=2)) == 2
 
 
 def test_no_repository_gives_no_history(tmp_path: Path) -> None:
-    assert read_history(str(tmp_path / "nothing")).commits == ()
+    assert read_history(str(tmp_path / "nothing")) == ()
 
 
 def test_a_hostile_configuration_runs_nothing(repository: Path) -> None:
@@ -109,7 +104,7 @@ def test_a_hostile_configuration_runs_nothing(repository: Path) -> None:
     (repository / ".gitattributes").write_text(attributes)
     (repository / ".git/info").mkdir(exist_ok=True)
     (repository / ".git/info/attributes").write_text(attributes)
-    assert len(read_history(str(repository / ".git")).commits) == 3
+    assert len(read_history(str(repository / ".git"))) == 3
     assert not mark.exists()
 
 
