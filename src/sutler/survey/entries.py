@@ -85,6 +85,8 @@ def entrypoints(
     paths += [path for path in others if _main_code(path, facts[path])]
     out: list[EntrypointSummary] = []
     for path in paths:
+        if len(out) == MAX_ENTRIES:
+            break
         summary = _summary(
             path,
             facts[path].language,
@@ -92,7 +94,7 @@ def entrypoints(
             path in named,
             commands.get(path, ()),
         )
-        if summary is not None and len(out) < MAX_ENTRIES:
+        if summary is not None:
             doc = code[path].doc if path in code else ""
             out.append(EntrypointSummary(path, summary[0], doc, summary[1] or UNSET))
     return tuple(out)
@@ -120,14 +122,13 @@ def _summary(
     routes, commands = routes_in(language, text), commands_in(language, text)
     if routes:
         return ("web" if _PAGES.search(text) and not _has_api(path, routes) else "api"), routes
+    if not commands and not named:
+        return None
     spoken = language_named(language)
     opens = spoken is not None and basename(path) in spoken.entries.libraries
     library = opens or re.search(r"(?:^|/)index\.[cm]?[jt]sx?$", path)
-    speaks = _CLI_SIGNS.search(text) is not None
-    if commands or (named and (speaks or (declared and not library))):
+    if commands or _CLI_SIGNS.search(text) or (declared and not library):
         return "cli", commands or declared
-    if not named:
-        return None
     if language == "html" or _BROWSER.search(text):
         return "web", ()
     compiled = spoken is not None and spoken.entries.compiled

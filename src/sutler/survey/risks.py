@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, zip_longest
+from itertools import accumulate, islice, zip_longest
 
 from sutler.languages import language_named
 from sutler.languages.base import NOTEBOOK_ENDS
@@ -257,21 +258,24 @@ def stripped(text: str, language: str) -> tuple[str, str]:
     pattern = _tokens(language)
     docstrings = language in ("python", "cython", "elixir")
 
-    def blank(match: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", match.group())
+    uncommented: list[str] = []
+    bare: list[str] = []
+    at = 0
+    for match in pattern.finditer(text):
+        between, token = text[at : match.start()], match.group()
+        at = match.end()
+        blank = _NO_LINE_END.sub(" ", token)
+        if match["comment"] is not None:
+            uncommented += (between, blank)
+            bare += (between, blank)
+            continue
+        triple = docstrings and token.startswith(('"""', "'''"))
+        uncommented += (between, blank if triple else token)
+        bare += (between, token if len(token) < 3 else token[0] + blank[1:-1] + token[0])
+    return "".join([*uncommented, text[at:]]), "".join([*bare, text[at:]])
 
-    def uncomment(match: re.Match[str]) -> str:
-        is_comment = match["comment"] is not None
-        triple = docstrings and match.group().startswith(('"""', "'''"))
-        return blank(match) if is_comment or triple else match.group()
 
-    def bare(match: re.Match[str]) -> str:
-        if match["comment"] is not None or len(match.group()) < 3:
-            return blank(match) if match["comment"] is not None else match.group()
-        quote = match.group()[0]
-        return quote + re.sub(r"[^\n]", " ", match.group()[1:-1]) + quote
-
-    return pattern.sub(uncomment, text), pattern.sub(bare, text)
+_NO_LINE_END = re.compile(r"[^\n]")
 
 
 def _lines_with(
@@ -316,12 +320,14 @@ _TEST_NAME = re.compile(r"tests?[._]|test_")
 def _complexity(bare: str, facts: CodeFacts) -> tuple[int, list[str]]:
     """Return the functions with most branches and most lines, and the file as a whole. The weight
     is that of the worst function."""
-    lines = bare.split("\n")
+    starts = list(accumulate([len(line) + 1 for line in bare.split("\n")], initial=0))
+    branching = [match.start() for match in _BRANCH.finditer(bare)]
     rows: list[tuple[int, str]] = []
     for item in facts.definitions:
         if item.kind != "function" or not item.end or _TEST_NAME.match(item.name):
             continue
-        branches = len(_BRANCH.findall("\n".join(lines[item.line - 1 : item.end])))
+        first, last = (starts[min(line, len(starts) - 1)] for line in (item.line - 1, item.end))
+        branches = bisect_left(branching, last) - bisect_left(branching, first)
         if item.length > LONG_FUNCTION or branches > BRANCHY:
             figures = f"{branches} branches, {item.length} lines (line {item.line})"
             rows.append((branches * 3 + item.length, f"{item.name}: {figures}"))
@@ -329,10 +335,9 @@ def _complexity(bare: str, facts: CodeFacts) -> tuple[int, list[str]]:
     out = [text for _, text in rows[:4]]
     if facts.lines > LONG_FILE:
         out.append(f"{facts.lines:,} lines")
-    branches = len(_BRANCH.findall(bare))
-    if branches > MANY_BRANCHES:
-        out.append(f"{branches} branches in the file")
-    return (rows[0][0] if rows else facts.lines // 20) + branches // 2, out
+    if len(branching) > MANY_BRANCHES:
+        out.append(f"{len(branching)} branches in the file")
+    return (rows[0][0] if rows else facts.lines // 20) + len(branching) // 2, out
 
 
 def _coupling(importers: int, imported: int) -> list[str]:
