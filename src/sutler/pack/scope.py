@@ -172,6 +172,8 @@ class Scope:
         """Return entries, exclusions with their rule, and problems. It reads names, not
         contents."""
         snapshot = self.found()
+        if self.settings.flag("redact"):
+            self.secrets.values(snapshot if self.sees_all else None)
         return masked(snapshot, self.clean(len(snapshot.entries) * PER_FILE))
 
     def masked(self, snapshot: Snapshot, clean: Clean, cache: PackCache) -> Snapshot:
@@ -358,8 +360,8 @@ class Scope:
         if not self._secrets:
             rules = self.rules()
 
-            def whole(cache: PackCache) -> Snapshot:
-                tree = scan(self.opened(), rules)
+            def whole(cache: PackCache, scanned: Snapshot | None) -> Snapshot:
+                tree = scanned or scan(self.opened(), rules)
                 clean = Redactor(lambda: self.plain_clean(len(tree.entries) * PER_FILE))
                 return self.masked(tree, clean, cache)
 

@@ -115,14 +115,14 @@ class TreeSecrets:
     """The shared values of one tree, read before the first text is cleaned and again after a
     minute. A server in use reads them again in the background before that, so that no call waits.
 
-    `plain` redacts a text alone, `found` scans the whole tree and masks its names, so that no
-    record of the cache has a secret as its name; `cache` is that of packs.
+    `plain` redacts a text alone, `found` scans the whole tree, unless it is given, and masks its
+    names, so that no record of the cache has a secret as its name; `cache` is that of packs.
     """
 
     def __init__(
         self,
         opened: Callable[[], Root],
-        found: Callable[[PackCache], Snapshot],
+        found: Callable[[PackCache, Snapshot | None], Snapshot],
         plain: Callable[[int], Clean],
         settings: Settings,
         cache: Callable[[], PackCache],
@@ -136,13 +136,14 @@ class TreeSecrets:
         self._at = 0.0
         self._reading, self._pid = threading.Lock(), os.getpid()
 
-    def values(self) -> SharedValues | None:
-        """Return the values as the tree was at most a minute ago."""
+    def values(self, tree: Snapshot | None = None) -> SharedValues | None:
+        """Return the values as the tree was at most a minute ago. `tree`: the whole of it, if the
+        caller has just scanned it."""
         age = time.monotonic() - self._at if self._at else _FRESH
         if age >= _FRESH:
             with self._lock():
                 if not self._at or time.monotonic() - self._at >= _FRESH:
-                    self._refresh()  # else another thread has read them meanwhile
+                    self._refresh(tree)  # else another thread has read them meanwhile
         elif age >= _FRESH / 2:
             self.prefetch()
         return self._values
@@ -158,9 +159,9 @@ class TreeSecrets:
         with self._lock(), suppress(OSError, SutlerError):
             self._refresh()
 
-    def _refresh(self) -> None:
+    def _refresh(self, tree: Snapshot | None = None) -> None:
         cache = self._cache()
-        self.read(None, cache)
+        self.read(self._found(cache, tree), cache)
         cache.save(whole=False)
 
     def _lock(self) -> threading.Lock:
@@ -178,7 +179,7 @@ class TreeSecrets:
     def read(self, snapshot: Snapshot | None, cache: PackCache) -> SharedValues | None:
         """Return the values as the tree is now. `snapshot`: the whole tree, if the caller has
         scanned it."""
-        tree = snapshot or self._found(cache)
+        tree = snapshot or self._found(cache, None)
         self._secrets = dict(self.outside((), tree, cache))
         self._at = time.monotonic()
         values = self._compiled()
@@ -189,7 +190,7 @@ class TreeSecrets:
         self, paths: Collection[str], snapshot: Snapshot | None, cache: PackCache
     ) -> list[Secret]:
         """Return the secrets of the files other than `paths`."""
-        tree = snapshot or self._found(cache)
+        tree = snapshot or self._found(cache, None)
         files = survey_order(entry for entry in tree.entries if entry.path not in paths)
         size = sum(file.entry.size for file in files)
         clean = Redactor(lambda: self._plain(size))  # what the cache knows needs none
