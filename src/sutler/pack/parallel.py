@@ -1,9 +1,10 @@
 """One ordered pool of worker processes: the results of `work(0)`, `work(1)` … in order.
 
-Workers are forked, so they inherit the parent's modules and start within a millisecond. The result
-does not depend on them: if a fork is unsafe or not worth it, or a worker dies, the parent does the
-work itself. Threads do not help: redaction is mostly Python and the tokenizer holds the
-interpreter's lock, so two of them took as long as one.
+Workers are forked, so they inherit the parent's modules and start within a millisecond. The parent
+does the first piece of work before it forks: what that loads and compiles, every worker would have
+to load and compile by itself. The result does not depend on workers: if a fork is unsafe or not
+worth it, or a worker dies, the parent does the work itself. Threads do not help: redaction is
+mostly Python and the tokenizer holds the interpreter's lock, so two of them took as long as one.
 """
 
 from __future__ import annotations
@@ -32,21 +33,23 @@ def workers_for(size: int, enough: int) -> int:
 def ordered(
     work: Callable[[int], T], count: int, workers: int, kind: type[T]
 ) -> Generator[T, None, None]:
-    """Yield `work(0)` to `work(count - 1)`. Worker `n` of `w` takes the indices n, n + w, n + 2w …
+    """Yield `work(0)` to `work(count - 1)`. Worker `n` of `w` takes the indices 1 + n, 1 + n + w …
 
     Results travel as MessagePack of `kind`. A worker whose results are not read yet waits at its
     full pipe, so memory stays bounded. Work that a worker failed to do is repeated here, so that
     its error is raised in the caller.
     """
-    if not workers:
+    if not workers or count < 2:
         yield from map(work, range(count))
         return
-    pool = _Pool(work, count, min(workers, count))
+    first = work(0)
+    pool = _Pool(work, count, min(workers, count - 1))
     decode = msgspec.msgpack.Decoder(kind).decode
     gc.freeze()  # the collector must not touch, and so copy, pages that are shared with the workers
     try:
         pool.start()
-        for index in range(count):
+        yield first
+        for index in range(1, count):
             data = pool.answer(index)
             yield decode(data) if data else work(index)
     finally:
@@ -72,7 +75,7 @@ class _Pool(Generic[T]):
 
     def answer(self, index: int) -> bytes | bytearray:
         """Return the result for `index`; empty if its worker ended without it."""
-        number = index % self._workers
+        number = (index - 1) % self._workers
         pipe = self._pipes[number]
         size = _exactly(pipe, _SIZE) if pipe >= 0 else b""
         answer = _exactly(pipe, int.from_bytes(size, "little")) if size else b""
@@ -111,7 +114,7 @@ class _Pool(Generic[T]):
 
     def _serve(self, number: int, into: int) -> None:
         encode = msgspec.msgpack.Encoder().encode
-        for index in range(number, self._count, self._workers):
+        for index in range(1 + number, self._count, self._workers):
             answer = encode(self._work(index))
             write_all(into, len(answer).to_bytes(_SIZE, "little") + answer)
 

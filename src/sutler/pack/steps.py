@@ -142,20 +142,16 @@ class PackRun:
             yield batches
 
     def workers(self) -> int:
-        """Return how many processes build the batches; their modules are loaded before they are
-        forked."""
+        """Return how many processes build the batches."""
         if self._limited:
             return 0
         known, choices = self.cache.files, self._order
         size = sum(choice.entry.size for choice in choices if choice.entry.path not in known)
         if self.tokens is not None and size > LITTLE:
-            vocabulary.make_ready(self.request.budget.counter)
+            vocabulary.expect_much()
         raw = self.tokens is None and self._clean is as_it_is
         enough = ENOUGH_RAW if raw else ENOUGH
-        workers = 0 if self.watch is not None else parallel.workers_for(size, enough)
-        if workers and isinstance(self._clean, Redactor):
-            self._clean.ready()
-        return workers
+        return 0 if self.watch is not None else parallel.workers_for(size, enough)
 
     def learn(self, batches: Sequence[range], workers: int) -> None:
         """Collect the secrets of the project, before anything is built. Without a limit all files
@@ -165,7 +161,7 @@ class PackRun:
             return
         values = self._tree_values if self._limited else self._values_of_all(batches, workers)
         if values is not None:
-            self._loader.values = self._shared = values.ready()
+            self._loader.values = self._shared = values
             self._snapshot, self.selection, out = without_secret_names(
                 values, self._snapshot, self.selection, self._numbering
             )

@@ -122,11 +122,6 @@ class SharedValues:
     def __bool__(self) -> bool:
         return bool(self._pieces)
 
-    def ready(self) -> SharedValues:
-        """Compile the patterns of all workers, before they are forked."""
-        self._database  # noqa: B018
-        return self
-
     def hide(self, clean: CleanText, raw: bytes = b"") -> CleanText:
         """Return the clean text without the values that other texts revealed. `raw` is the text in
         UTF-8 if nothing was replaced in it."""

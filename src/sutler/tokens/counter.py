@@ -247,14 +247,6 @@ def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
         return _tokenizers[vocabulary]
 
 
-def make_ready(vocabulary: str) -> None:
-    """Load a vocabulary, and encode a word that is not a token: only then the tokenizer builds its
-    tables, which takes longer than loading. The batch call releases the GIL, so that a thread can
-    do this beside other work; a batch of one starts no threads."""
-    base = USUAL if vocabulary in ESTIMATES else vocabulary
-    _tokenizer(base).encode_batch_flat(["zqxjkvbw"])
-
-
 def expect_much() -> None:
     """Use the tokenizer from the first text on, in a process that will count many texts."""
     _wanted.add(USUAL)

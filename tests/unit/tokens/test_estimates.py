@@ -4,7 +4,7 @@ from math import ceil
 
 import pytest
 
-from sutler.tokens.counter import ESTIMATES, make_ready, token_counter
+from sutler.tokens.counter import ESTIMATES, token_counter
 
 
 @pytest.mark.parametrize("name", ESTIMATES)
@@ -14,4 +14,3 @@ def test_an_estimate_is_named_so_and_follows_the_usual_count(name: str) -> None:
     text = "def provision(army): return [ration for ration in army]\n" * 50
     assert count("") == 0
     assert count(text) == ceil(ESTIMATES[name] * usual(text) / 100)
-    make_ready(name)
