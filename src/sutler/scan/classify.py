@@ -86,7 +86,7 @@ def _place(directory: str) -> Marks:
     """Return the marks of a directory: those of all its folders, and those that depend on their
     position."""
     parts = directory.rsplit("/", NEAREST)[-NEAREST:]
-    lows = [part.lower() for part in parts]
+    lows = directory.lower().rsplit("/", NEAREST)[-NEAREST:]
     marks = set[str]().union(*map(_marks_of, parts))
     if hint := names.DIR_CATEGORY.get(lows[-1]):
         marks.add(hint)
@@ -99,7 +99,9 @@ def _place(directory: str) -> Marks:
             marks.add("ci")
         if not names.DOC_DIRS.isdisjoint(lows[:2]):
             marks.add("manual")
-    if any(low == "test" and above in names.TEST_PARENTS for above, low in pairwise(lows)):
+    if "test" in lows and any(
+        low == "test" and above in names.TEST_PARENTS for above, low in pairwise(lows)
+    ):
         marks.add("test")
     return _same(frozenset(marks))
 
@@ -151,11 +153,12 @@ def _name(name: str) -> _Name:
     bundled = ext in names.BUNDLED_EXT
     if low in names.LOCKS:
         return _interned(kind, spoken, "config", "dependency", role="generated", lock=True)
-    role = _role(low, ext, language, kind)
+    config, document = _is_config_name(low, language), _is_document(low, language)
+    role = _role(low, ext, language, kind, config, document)
     if kind in ("binary", "image") or (kind == "data" and language is None):
         tag: Tag = "doc" if ext == "pdf" else "config"
         return _interned(kind, spoken, tag, "other", role=role, generated=generated)
-    category, importance, tag = _judge(name, low, ext, language)
+    category, importance, tag = _judge(name, low, ext, language, config, document)
     return _interned(
         kind,
         spoken,
@@ -210,15 +213,17 @@ def _is_document(low: str, language: Language | None) -> bool:
     return named and (language is None or not language.programming)
 
 
-def _role(low: str, ext: str, language: Language | None, kind: FileType) -> Role:
+def _role(
+    low: str, ext: str, language: Language | None, kind: FileType, config: bool, document: bool
+) -> Role:
     """Return a file's role in the project by its name alone."""
-    if _compiled(names.VERSIONED).match(low):
+    if ext in names.BUNDLED_EXT and _compiled(names.VERSIONED).match(low):
         return "vendor"
     if low in MANIFESTS or low in names.BUILD_NAMES or ext in names.KEY_CONFIG_EXT:
         return "build"
-    if _is_config_name(low, language):
+    if config:
         return "build" if language is not None and language.programming else "data"
-    if _is_document(low, language) or ext in names.PAGE_EXT:
+    if document or ext in names.PAGE_EXT:
         return "doc"
     if language is None:
         settings = _compiled(_SETTINGS).match(low) is not None
@@ -229,14 +234,14 @@ def _role(low: str, ext: str, language: Language | None, kind: FileType) -> Role
 
 
 def _judge(
-    name: str, low: str, ext: str, language: Language | None
+    name: str, low: str, ext: str, language: Language | None, config: bool, document: bool
 ) -> tuple[FileCategory, Importance | None, Tag]:
     if low in MANIFESTS or ext in names.KEY_CONFIG_EXT:
         return "config", "critical", "config"
-    if _is_config_name(low, language):
+    if config:
         return "config", None, "config"
     stem = low.split(".", 1)[0]
-    if _is_document(low, language):
+    if document:
         plain = language is not None and language.name == "text" and stem not in names.DOC_NAMES
         return ("other" if plain else "documentation"), None, "doc"
     if language is None:

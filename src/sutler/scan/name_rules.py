@@ -117,7 +117,7 @@ def credential(path: str, *, directory: bool = False, strict: bool = False) -> R
     certain, resembling = _name(name)
     if certain:
         return Rule("default", f"**/{certain}")
-    if above and (rule := _in_folder(above.rpartition("/")[2], name)):
+    if above and name.lower() in IN_FOLDER and (rule := _in_folder(above.rpartition("/")[2], name)):
         return rule
     guard = guard or resembling
     if not guard or (not strict and (directory or judged_by_content(name))):
