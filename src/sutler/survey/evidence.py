@@ -138,6 +138,12 @@ def tame(text: str) -> str:
     return re.sub(r"\s{9,}", lambda run: "\n" if "\n" in run.group() else " ", text[:MAX_TAME])
 
 
+def field(pattern: str, text: str) -> str:
+    """What the first group of a pattern matches, stripped; empty without a match."""
+    match = re.search(pattern, text)
+    return match[1].strip() if match else ""
+
+
 def one_line(text: str, limit: int = 300) -> str:
     """Collapse white space and cut at a word."""
     line = " ".join(text.split())

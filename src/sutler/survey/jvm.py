@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sutler.paths import dirname
 from sutler.scan.structured import mapping, parse_toml, parse_xml, string
-from sutler.survey.evidence import Found, Tree, beside, dependency, joined, one_line, tame
+from sutler.survey.evidence import Found, Tree, beside, dependency, field, joined, one_line, tame
 from sutler.survey.wire import Dependency, DependencyType
 
 if TYPE_CHECKING:
@@ -201,7 +201,6 @@ def _gradle_kind(word: str, path: str) -> DependencyType:
 
 def read_settings(path: str, text: str, tree: Tree) -> Found:
     text = tame(text)
-    name = re.search(r"rootProject\.name\s*=\s*[\"']([^\"']+)[\"']", text)
     calls = re.findall(r"\binclude\s*\(([^)]*)\)", text)
     calls += re.findall(r"\binclude\s+([^)\n]*(?:,\s*\n[^)\n]*)*)", text)
     projects = re.findall(r"[\"']:?([\w.:/-]+)[\"']", " ".join(calls))
@@ -212,7 +211,7 @@ def read_settings(path: str, text: str, tree: Tree) -> Found:
     return Found(
         path=path,
         ecosystem="java",
-        name=name.group(1) if name else "",
+        name=field(r"rootProject\.name\s*=\s*[\"']([^\"']+)[\"']", text),
         build_system="gradle",
         members=tuple(file for file in files if file in tree.known),
         workspace=bool(projects),

@@ -6,28 +6,28 @@ import re
 
 from sutler.paths import basename, dirname
 from sutler.scan.structured import mapping, parse_json, string
-from sutler.survey.evidence import Found, Tree, beside, dependency, is_aside, joined, one_line, tame
-from sutler.survey.wire import Dependency
+from sutler.survey.evidence import (
+    Found,
+    Tree,
+    beside,
+    dependency,
+    field,
+    is_aside,
+    joined,
+    one_line,
+    tame,
+)
+from sutler.survey.wire import Dependency, DependencyType
 
 _TESTS = (
     ("gtest", "googletest"), ("googletest", "googletest"), ("catch2", "catch2"),
     ("doctest", "doctest"), ("unit_test_framework", "boost.test"), ("cmocka", "cmocka"),
     ("unity", "unity"), ("check", "check"),
 )  # fmt: skip
-_HELPERS = frozenset(
-    [
-        "git",
-        "python",
-        "python3",
-        "pythoninterp",
-        "pythonlibs",
-        "doxygen",
-        "pkgconfig",
-        "threads",
-        "perl",
-        "sphinx",
-    ]
-)
+_HELPERS = frozenset((
+    "git", "python", "python3", "pythoninterp", "pythonlibs", "doxygen", "pkgconfig", "threads",
+    "perl", "sphinx",
+))  # fmt: skip
 _NATIVE = (
     *(".c", ".h", ".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".cppm", ".ixx", ".inl", ".ipp"),
     *(".m", ".mm", ".cu", ".cuh", ".asm", ".s", ".S"),
@@ -52,27 +52,27 @@ def _framework(words: str) -> str:
     return joined(name for mark, name in _TESTS if re.search(rf"\b{mark}", lowered))
 
 
+def _kind(name: str) -> DependencyType:
+    """A test framework is for developers."""
+    return "dev" if _framework(name) else "runtime"
+
+
 def read_cmake(path: str, text: str, tree: Tree) -> Found:
     text = re.sub(r"#[^\n]*", "", tame(text))
     project = re.search(r"\bproject\s*\(\s*\"?([\w.+-]++)\"?([^)]{0,300})\)", text, re.IGNORECASE)
     rest = project.group(2) if project else ""
-    description = re.search(r"DESCRIPTION\s+\"([^\"]*)\"", rest)
     needs: dict[str, Dependency] = {}
     ecosystem = _ecosystem(tree, rest)
     for name, version in re.findall(
         r"\bfind_package\s*\(\s*([\w.+-]+)(?:\s+([\d.]+))?", text, re.IGNORECASE
     ):
         if ecosystem and name.lower() not in _HELPERS:
-            kind = "dev" if _framework(name) else "runtime"
-            needs.setdefault(name, dependency(name, version, "dev" if kind == "dev" else "runtime"))
+            needs.setdefault(name, dependency(name, version, _kind(name)))
     for name, body in re.findall(
         r"\bFetchContent_Declare\s*\(\s*([\w.+-]++)([^)]{0,2000})\)", text, re.IGNORECASE
     ):
-        tag = re.search(r"GIT_TAG\s+\"?([\w./-]+)", body)
-        needs.setdefault(
-            name,
-            dependency(name, tag.group(1) if tag else "", "dev" if _framework(name) else "runtime"),
-        )
+        tag = field(r"GIT_TAG\s+\"?([\w./-]+)", body)
+        needs.setdefault(name, dependency(name, tag, _kind(name)))
     programs = re.findall(r"\badd_executable\s*\(\s*([\w.+-]+)", text, re.IGNORECASE)
     ctest = (
         "ctest"
@@ -83,7 +83,7 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
         path=path,
         ecosystem=ecosystem,
         name=project.group(1) if project else "",
-        description=description.group(1) if description else "",
+        description=field(r"DESCRIPTION\s+\"([^\"]*)\"", rest),
         dependencies=tuple(needs.values()),
         entry_points=_mains(text, dirname(path), tree),
         commands=tuple(sorted(set(programs))) if "/" not in path else (),
@@ -105,7 +105,7 @@ def read_meson(path: str, text: str, tree: Tree) -> Found:
     project = re.search(r"\bproject\s*\(\s*'([^']+)'\s*,?\s*([^)]{0,300})", text)
     pattern = r"\bdependency\s*\(\s*'([^']+)'(?:[^)]{0,150}?version\s*:\s*\[?\s*'([^']+)')?"
     needs = [
-        dependency(name, version, "dev" if _framework(name) else "runtime")
+        dependency(name, version, _kind(name))
         for name, version in re.findall(pattern, text)
         if name.lower() not in _HELPERS
     ]
@@ -134,7 +134,6 @@ def read_make(path: str, text: str, tree: Tree) -> Found:
 
 def read_autoconf(path: str, text: str, tree: Tree) -> Found:
     plain = tame(text)
-    name = re.search(r"AC_INIT\s*\(\s*\[?([\w.+ -]+)\]?", plain)
     modules = re.findall(
         r"PKG_CHECK_MODULES\s*\(\s*\[?\w+\]?\s*,\s*\[?\s*([\w.+-]+)[ \t]*([^\],)\n]*)", plain
     )
@@ -142,7 +141,7 @@ def read_autoconf(path: str, text: str, tree: Tree) -> Found:
     return Found(
         path=path,
         ecosystem=_ecosystem(tree),
-        name=name.group(1).strip() if name else "",
+        name=field(r"AC_INIT\s*\(\s*\[?([\w.+ -]+)\]?", plain),
         dependencies=tuple(dict.fromkeys(needs)),
         build_system="autotools",
     )
@@ -150,10 +149,9 @@ def read_autoconf(path: str, text: str, tree: Tree) -> Found:
 
 def _conan(reference: str, dev: bool) -> Dependency | None:
     match = re.match(r"\s*([\w.+-]+)/([\w.+<>=~^ \[\]-]+)", reference)
-    kind = "dev" if dev or (match and _framework(match.group(1))) else "runtime"
-    if match:
-        return dependency(match.group(1), match.group(2), "dev" if kind == "dev" else "runtime")
-    return None
+    if match is None:
+        return None
+    return dependency(match.group(1), match.group(2), "dev" if dev else _kind(match.group(1)))
 
 
 def read_conan(path: str, text: str, tree: Tree) -> Found:
@@ -191,13 +189,8 @@ def read_vcpkg(path: str, text: str, tree: Tree) -> Found:
     for item in items or []:
         name = string(item) or string(mapping(item).get("name"))
         if name:
-            kind = "dev" if _framework(name) else "runtime"
             version = string(mapping(item).get("version>="))
-            needs.append(
-                dependency(
-                    name, f">={version}" if version else "", "dev" if kind == "dev" else "runtime"
-                )
-            )
+            needs.append(dependency(name, f">={version}" if version else "", _kind(name)))
     return Found(
         path=path,
         ecosystem=_ecosystem(tree),
@@ -222,14 +215,12 @@ _SWIFT_TOOL = re.compile(
 
 def read_swift(path: str, text: str, tree: Tree) -> Found:
     text = re.sub(r"(?m)^[ \t]*//[^\n]*", "", tame(text))
-    name = re.search(r"Package\s*\(\s*name:\s*\"([^\"]+)\"", text)
     needs = []
     for url, version, rest in _SWIFT_PACKAGE.findall(text):
-        numbers = re.search(r"\"([\d.]+)\"", rest)
         needs.append(
             dependency(
                 basename(url).removesuffix(".git"),
-                version or (numbers.group(1) if numbers else ""),
+                version or field(r"\"([\d.]+)\"", rest),
                 "dev" if _SWIFT_TOOL.search(url) else "runtime",
             )
         )
@@ -244,7 +235,7 @@ def read_swift(path: str, text: str, tree: Tree) -> Found:
     return Found(
         path=path,
         ecosystem="swift",
-        name=name.group(1) if name else "",
+        name=field(r"Package\s*\(\s*name:\s*\"([^\"]+)\"", text),
         dependencies=tuple(needs),
         entry_points=tuple(dict.fromkeys(main for main in mains if main in tree.known)),
         commands=tuple(sorted(set(programs))),

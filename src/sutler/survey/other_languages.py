@@ -8,15 +8,20 @@ from collections.abc import Iterator
 
 from sutler.paths import basename, dirname
 from sutler.scan.structured import mapping, parse_toml, parse_yaml, string
-from sutler.survey.evidence import MAX_TAME, Found, Tree, beside, dependency, joined, one_line, tame
+from sutler.survey.evidence import (
+    MAX_TAME,
+    Found,
+    Tree,
+    beside,
+    dependency,
+    field,
+    joined,
+    one_line,
+    tame,
+)
 from sutler.survey.wire import Dependency, DependencyType
 
 _SCALA_TESTS = ("scalatest", "munit", "specs2", "utest", "scalacheck", "weaver", "zio-test")
-
-
-def _field(pattern: str, text: str) -> str:
-    match = re.search(pattern, text)
-    return match[1].strip() if match else ""
 
 
 def read_sbt(path: str, text: str, tree: Tree) -> Found:
@@ -34,7 +39,7 @@ def read_sbt(path: str, text: str, tree: Tree) -> Found:
         path=path,
         ecosystem="scala",
         name=names.pop() if len(names) == 1 else "",
-        description=one_line(_field(r"\bdescription\s*:=\s*\"([^\"]+)\"", text)),
+        description=one_line(field(r"\bdescription\s*:=\s*\"([^\"]+)\"", text)),
         dependencies=tuple(dict.fromkeys(found)),
         build_system="sbt",
         test_framework=joined(mark for mark in _SCALA_TESTS if mark in text),
@@ -78,8 +83,8 @@ def read_rockspec(path: str, text: str, tree: Tree) -> Found:
     return Found(
         path=path,
         ecosystem="lua",
-        name=_field(r"(?m)^\s*package\s*=\s*[\"']([^\"']+)", text),
-        description=one_line(_field(r"\bsummary\s*=\s*(?:\[\[|[\"'])([^\"'\]]+)", text)),
+        name=field(r"(?m)^\s*package\s*=\s*[\"']([^\"']+)", text),
+        description=one_line(field(r"\bsummary\s*=\s*(?:\[\[|[\"'])([^\"'\]]+)", text)),
         dependencies=tuple(found),
         entry_points=tuple(
             p for p in (beside(folder, name) for name in programs) if p in tree.known
@@ -153,13 +158,13 @@ def read_cabal(path: str, text: str, tree: Tree) -> Found:
         for parts in mains.values()
         for folder_name, file_name in ((*parts, "")[:2], (*parts, "")[:2][::-1])
     ]
-    own = _field(r"(?mi)^name:\s*(\S+)", text)
+    own = field(r"(?mi)^name:\s*(\S+)", text)
     stack = beside(folder, "stack.yaml") in tree.known
     return Found(
         path=path,
         ecosystem="haskell",
         name=own,
-        description=one_line(_field(r"(?mi)^synopsis:\s*(\S.*)$", text)),
+        description=one_line(field(r"(?mi)^synopsis:\s*(\S.*)$", text)),
         dependencies=tuple(item for name, item in needs.items() if name != own),
         entry_points=tuple(dict.fromkeys(start for start in starts if start in tree.known)),
         commands=tuple(mains),
@@ -198,8 +203,8 @@ def read_clojure(path: str, text: str, tree: Tree) -> Found:
     return Found(
         path=path,
         ecosystem="clojure",
-        name=_field(r"\(defproject\s+([\w./-]+)", text),
-        description=one_line(_field(r":description\s+\"([^\"]+)\"", text)),
+        name=field(r"\(defproject\s+([\w./-]+)", text),
+        description=one_line(field(r":description\s+\"([^\"]+)\"", text)),
         dependencies=tuple(dict.fromkeys(found)),
         build_system="leiningen" if lein else "clojure cli",
         test_framework="clojure.test" if any(p.endswith("_test.clj") for p in tree.paths) else "",

@@ -12,6 +12,7 @@ from sutler.survey.evidence import (
     Tree,
     beside,
     dependency,
+    field,
     joined,
     one_line,
     tame,
@@ -80,7 +81,7 @@ _SPEC_DEPENDENCY = re.compile(
 def read_gemspec(path: str, text: str, tree: Tree) -> Found:
     text = tame(text)
 
-    def field(name: str) -> str:
+    def value(name: str) -> str:
         match = re.search(
             rf"\.{name}\s*=\s*((?:\"[^\"]*\"|'[^']*')(?:\s*\\\s*(?:\"[^\"]*\"|'[^']*'))*)", text
         )
@@ -91,12 +92,12 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
         dependency(name, _quoted(version), "dev" if kind == "development_" else "runtime")
         for kind, name, version in _SPEC_DEPENDENCY.findall(text)
     ]
-    name = field("name") or basename(path).removesuffix(".gemspec")
+    name = value("name") or basename(path).removesuffix(".gemspec")
     commands = re.findall(r"executables\s*(?:=|<<)\s*\[?\s*[\"']([\w.-]+)[\"']", text)
     commands += re.findall(r"executables\s*=\s*%w[\[({]\s*([\w.-]+)", text)
     folder = dirname(path)
     if not commands and re.search(r"\.executables\s*[=+<]", text):
-        bindir = field("bindir") or "bin"
+        bindir = value("bindir") or "bin"
         prefix = beside(folder, bindir) + "/"
         commands = [name.removeprefix(prefix) for name in tree.paths if name.startswith(prefix)]
     entries = tree.first(
@@ -106,7 +107,7 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
         path=path,
         ecosystem="ruby",
         name=name,
-        description=one_line(field("summary") or field("description")),
+        description=one_line(value("summary") or value("description")),
         dependencies=tuple(needs),
         entry_points=tuple(
             path
@@ -177,10 +178,6 @@ _MIX_DEPENDENCY = re.compile(r"\{\s*:(\w+)\s*,\s*(?:\"([^\"]*)\"\s*,?)?([^{}]*)\
 def read_mix(path: str, text: str, tree: Tree) -> Found:
     text = tame(text)
 
-    def field(pattern: str) -> str:
-        match = re.search(pattern, text)
-        return match.group(1) if match else ""
-
     body = re.search(
         r"defp?\s+deps\b[^\n]{0,200}?do:?\s(.{0,20000}?)(?:\n\s*end\b|\Z)", text, re.DOTALL
     )
@@ -191,11 +188,11 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
         )
         if "in_umbrella" not in options and "path:" not in options
     ]
-    umbrella = field(r"apps_path:\s*\"([^\"]+)\"")
-    module = field(r"mod:\s*\{\s*([\w.]+)")
+    umbrella = field(r"apps_path:\s*\"([^\"]+)\"", text)
+    module = field(r"mod:\s*\{\s*([\w.]+)", text)
     stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", module).replace(".", "/").lower()
     main = (
-        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", field(r"main_module:\s*([\w.]+)"))
+        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", field(r"main_module:\s*([\w.]+)", text))
         .replace(".", "/")
         .lower()
     )
@@ -204,12 +201,12 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
     return Found(
         path=path,
         ecosystem="elixir",
-        name=field(r"\bapp:\s*:(\w+)"),
+        name=field(r"\bapp:\s*:(\w+)", text),
         description=one_line(
-            field(r"description:\s*\"([^\"]*)\"")
-            or field(r"@description\s+\"([^\"]*)\"")
-            or field(r"description:\s*\"\"\"\s*\n(.*?)\n\s*\n")
-            or field(r"defp?\s+description\b[^\n]*\n?\s*\"+\s*([^\"]*)\"")
+            field(r"description:\s*\"([^\"]*)\"", text)
+            or field(r"@description\s+\"([^\"]*)\"", text)
+            or field(r"description:\s*\"\"\"\s*\n(.*?)\n\s*\n", text)
+            or field(r"defp?\s+description\b[^\n]*\n?\s*\"+\s*([^\"]*)\"", text)
         ),
         dependencies=tuple(needs),
         entry_points=tuple(name for name in named if name in tree.known),
