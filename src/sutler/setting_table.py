@@ -103,7 +103,7 @@ KEYS: tuple[Key, ...] = (
         "cut_over",
         "size",
         50_000,
-        "show only 100 head and 50 tail lines of larger files, in bytes; 0: never",
+        "show only the outline of larger code, head and tail of other files, in bytes; 0: never",
     ),
     Key(
         "condense",

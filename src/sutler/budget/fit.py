@@ -1,10 +1,10 @@
 """Fit sections into a budget in the order of claim. Σ cost ≤ limit, counted on the very text that
 is sent.
 
-Each file takes the best rung of the ladder that still fits: the whole text, head and tail, its name
-in the list of files not shown, or its part in a count. Required text (the opening, the goal, the
-manifest's frame) is paid first; if that alone exceeds the limit, the pack is refused with the
-figures.
+Each file takes the best rung of the ladder that still fits: the whole text, the outline of code or
+head and tail of other text, its name in the list of files not shown, or its part in a count.
+Required text (the opening, the goal, the manifest's frame) is paid first; if that alone exceeds the
+limit, the pack is refused with the figures.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.budget.selection import Choice, Cut, Material, Request, display_key
-from sutler.budget.shrink import head_tail, outline_text
+from sutler.budget.shrink import outline_text, shortened
 from sutler.errors import RefusedError
 from sutler.formats import render, section_text, shape
 from sutler.formats.document import CleanText, Level, Listing, Preamble, Section
-from sutler.paths import RelPath, Span
+from sutler.paths import RelPath
 from sutler.scan.snapshot import Excluded, Reason, Rule
 from sutler.tokens.counter import Counter
 
@@ -61,40 +61,23 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
 
 
 def best_rung(material: Material, cut: Cut) -> Section:
-    """Return a file's best rung: all of it, or head and tail if it exceeds the per-file size. For
-    an outlined file it is the outline, or head and tail without one."""
-    clean = material.clean
-    outlined = material.choice.outline
-    if outlined and (outline := outline_text(material.choice.path, clean.text)):
-        return section_of(material, "outline", replace(clean, text=outline))
-    size = len(clean.text.encode()) if clean.condensed else material.loaded.size
-    if outlined or (cut.max_file_bytes and size > cut.max_file_bytes):
-        shorter = head_tail(clean.text, cut.head_lines, cut.tail_lines)
-        if shorter != clean.text:
-            return _ends_of(material, cut, shorter)
-    return section_of(material, "full", clean)
+    """Return the best rung of a file."""
+    return next(rungs(material, cut))
 
 
 def rungs(material: Material, cut: Cut) -> Iterator[Section]:
-    """Yield every rung that shows text, best first."""
-    best = best_rung(material, cut)
-    yield best
-    if best.level in ("full", "condensed"):
-        shorter = head_tail(material.clean.text, cut.head_lines, cut.tail_lines)
-        if shorter != material.clean.text:
-            yield _ends_of(material, cut, shorter)
-
-
-def _ends_of(material: Material, cut: Cut, shorter: str) -> Section:
-    """Return the section of a file that shows its first and last lines."""
-    text = material.clean.text
-    lines = text.count("\n") + (not text.endswith("\n"))
-    section = section_of(material, "head_tail", replace(material.clean, text=shorter))
-    # A condensed text has other lines than the file; if the text has few, only long ones were cut.
-    if material.clean.moved or lines <= cut.head_lines + cut.tail_lines:
-        return section
-    ends = Span(1, cut.head_lines), Span(lines - cut.tail_lines + 1, lines)
-    return replace(section, spans=ends)
+    """Yield every rung that shows text, best first: all of it, unless an outline is asked for or it
+    exceeds the per-file size."""
+    clean = material.clean
+    size = len(clean.text.encode()) if clean.condensed else material.loaded.size
+    whole = not (material.choice.outline or (cut.max_file_bytes and size > cut.max_file_bytes))
+    if whole:
+        yield section_of(material, "full", clean)
+    level, text, spans = shortened(material, cut)
+    if level != "full":
+        yield replace(section_of(material, level, replace(clean, text=text)), spans=spans)
+    elif not whole:
+        yield section_of(material, "full", clean)
 
 
 def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]:
@@ -114,24 +97,43 @@ def fit_within(
     listed, then counted."""
     sections: list[Section] = []
     excluded: list[Excluded] = []
+    cut = _shared_cut(choices, ledger)
+    shares: list[tuple[int, Material]] = []
     for material in materials:
         if isinstance(material, Excluded):
             excluded.append(material)
             continue
-        section = best_paid(material, ledger)
+        section = best_paid(material, ledger, ledger.cut if material.choice.pinned else cut)
         if section is None:
             ledger.misses += 1
-        else:
-            sections.append(section)
+            continue
+        if cut != ledger.cut and section.level in ("outline", "head_tail"):
+            shares.append((len(sections), material))
+        sections.append(section)
+    for place, material in shares:
+        sections[place] = _completed(sections[place], material, ledger)
     return settled(choices, sections, excluded, ledger)
 
 
-def best_paid(material: Material, ledger: Ledger) -> Section | None:
+def _completed(section: Section, material: Material, ledger: Ledger) -> Section:
+    """Return the section at its best if room is left when all files had their share."""
+    ledger.spent -= section.cost
+    return ledger.pay(best_rung(material, ledger.cut)) or ledger.pay(section) or section
+
+
+def _shared_cut(choices: Sequence[Choice], ledger: Ledger) -> Cut:
+    """Return a cut that leaves each file its share if the budget has no room for all."""
+    room, most = ledger.request.budget.room or 0, ledger.cut.max_file_bytes
+    crowded = sum(choice.entry.size for choice in choices) > room
+    return replace(ledger.cut, max_file_bytes=min(most, room // WHOLE_SHARE) if crowded else most)
+
+
+def best_paid(material: Material, ledger: Ledger, cut: Cut) -> Section | None:
     """Pay the best rung for which the budget has room. If the rest is outlined, a part of the
     budget is reserved for outlines."""
     outlined = ledger.request.rest == "outline"
     kept_free = ledger.limit // OUTLINES_SHARE if outlined else 0
-    for rung in rungs(material, ledger.cut):
+    for rung in rungs(material, cut):
         if paid := ledger.pay(rung, kept_free if rung.level != "outline" else 0):
             return paid
     return paid_outline(material, ledger) if outlined else None
@@ -214,9 +216,9 @@ _FRAME = 112  # characters of the shortest frame and manifest line, besides the 
 # Files read in vain before only those are read that can enter whole, and before none is.
 _PATIENCE, _LAST = 32, 1000
 _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
-
-
 _PIECES, _PIECE = 4, 700
+WHOLE_SHARE = 5
+"""A whole file takes at most one part in this many of a budget that has no room for all files."""
 OUTLINES_SHARE = 4
 """With `--rest outline`, one part in this many of the budget is reserved for outlines."""
 

@@ -33,10 +33,17 @@ file."""
 
 _BY_PATH = attrgetter("entry.path")
 _DEPTH = 20  # bits for the depth of a path
-_PINNED, _ENTRY, _CRITICAL, _HIGH, _CODE, _OTHER, _TEST, _DERIVED = range(8)
+_PINNED, _ENTRY, _CRITICAL, _HIGH, _CODE, _OTHER, _TEST, _ASIDE, _DERIVED = range(9)
 
 _BESIDE = frozenset({"doc", "example", "bench", "ci"})
 """Roles of code that surrounds the project: it comes after the project's own."""
+
+_FORMAL = re.compile(
+    r"(?i)(?:licen[sc]e|copying|notice|patents|authors|contributors|maintainers|thanks|credits"
+    r"|change(?:log|s)|history|news|releases?|code_of_conduct|conduct|security|funding|support"
+    r"|readme[-_.][a-z]{2}(?:[-_][a-z]{2,4})?)\b[^/]*"
+)
+"""Documents of the root about rights, people and versions, and translations of the README."""
 
 _STABILITY = {
     "documentation": 0,
@@ -106,11 +113,13 @@ class Budget(Struct, frozen=True):
 
 
 class Cut(Struct, frozen=True):
-    """Seed 004's TruncationConfig: a file above `max_file_bytes` keeps its head and its tail."""
+    """Seed 004's TruncationConfig: a file above `max_file_bytes` keeps its head and its tail; with
+    `outlines` code keeps its outline instead."""
 
     max_file_bytes: int = 50_000
     head_lines: int = 100
     tail_lines: int = 50
+    outlines: bool = True
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -200,8 +209,11 @@ def claim(
     text was read for the key files, the names of seed 004 decide."""
     if entry.named:
         return _PINNED, "named by you"
-    if "/" not in entry.path and entry.path.lower() in ENTRY_DOCUMENTS:
+    if entry.path.lower().removeprefix(".github/") in ENTRY_DOCUMENTS:
         return _ENTRY, "entry document"
+    formal = facts.category == "documentation" and _FORMAL.fullmatch(entry.path) is not None
+    if facts.role == "ci" or formal:
+        return _ASIDE, facts.category
     if facts.lock:
         return _DERIVED, "lock file"
     if facts.generated:
@@ -246,7 +258,10 @@ def require_detail(request: Request) -> None:
 
 def display_key(choice: Choice) -> tuple[int, str]:
     """Return a sort key with the most stable content first, so that a prompt cache keeps the
-    longest prefix: documents, configuration, data definitions, source, tests; then by path."""
+    longest prefix: entry documents, other documents, configuration, data definitions, source,
+    tests, what is about rights and people; then by path."""
+    if choice.priority in (_ENTRY, _ASIDE):
+        return -1 if choice.priority == _ENTRY else 6, choice.entry.path
     facts = choice.facts
     return 5 if facts.lock else _STABILITY.get(facts.category, _SOURCE_STABILITY), choice.entry.path
 
@@ -331,7 +346,8 @@ def _claimed(
     shared: dict[int, tuple[int, str]] = {}
     choices: list[Choice] = []
     for entry, facts in kept:
-        own = entry.named or "/" not in entry.path or not entry.size
+        shallow = "/" not in entry.path.removeprefix(".github/")
+        own = entry.named or shallow or not entry.size
         if own or (keys is not None and entry.path in keys):
             place, reason = claim(entry, facts, keys)
         else:

@@ -6,8 +6,33 @@ The marker is for readers. A section's level, never its text, states whether a f
 
 from __future__ import annotations
 
+from sutler.budget.selection import Cut, Material
+from sutler.formats.document import Level
+from sutler.paths import Span
+
 MARKER = "... [truncated: {left_out}] ..."
 LINE_CHARS = 4_000  # the head of a minified file is one line, which would be all of it
+_SPEAKS = 100
+"""An outline below one part in this many of the text says too little: no grammar reads it."""
+
+
+def shortened(material: Material, cut: Cut) -> tuple[Level, str, tuple[Span, ...]]:
+    """Return less of a text with its level and lines: the outline of code, else head and tail;
+    "full" if nothing is shorter."""
+    clean, choice = material.clean, material.choice
+    coded = cut.outlines and choice.facts.tag in ("code", "test") and not clean.moved
+    if choice.outline or coded:
+        outline = outline_text(choice.path, clean.text)
+        if outline and (choice.outline or len(outline) * _SPEAKS >= len(clean.text)):
+            return "outline", outline, ()
+    text = head_tail(clean.text, cut.head_lines, cut.tail_lines)
+    if text == clean.text:
+        return "full", text, ()
+    lines = clean.text.count("\n") + (not clean.text.endswith("\n"))
+    # A condensed text has other lines than the file; if the text has few, only long ones were cut.
+    if clean.moved or lines <= cut.head_lines + cut.tail_lines:
+        return "head_tail", text, ()
+    return "head_tail", text, (Span(1, cut.head_lines), Span(lines - cut.tail_lines + 1, lines))
 
 
 def head_tail(

@@ -129,7 +129,7 @@ def fit_task(
         if isinstance(material, Excluded):
             excluded.append(material)
         elif material.choice.pinned:
-            if paid := best_paid(material, ledger):
+            if paid := best_paid(material, ledger, ledger.cut):
                 sections.append(paid)
         else:
             path = material.choice.path

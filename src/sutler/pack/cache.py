@@ -46,7 +46,7 @@ MAX_CHANGED = 1_000_000
 """Limit of cached characters of changed lines for one file."""
 _LONG = 1 << 20
 _ADDRESSED: frozenset[str] = frozenset(
-    ("full", "head_tail")
+    ("full", "outline", "head_tail")
 )  # levels whose text follows from the content alone
 
 
@@ -92,7 +92,8 @@ def stat_key(file: FileEntry | Blob) -> tuple[int, ...]:
 def section_key(section: Section) -> str:
     """Return the dependencies of a section's tokens besides content, path, format and cut."""
     mode = "100755" if section.mode & 0o100 else "100644"
-    numbers = section.sha256 if section.body.findings else ""  # ordinals depend on other files
+    # Ordinals depend on other files, outlines on the grammars.
+    numbers = section.sha256 if section.body.findings or section.level == "outline" else ""
     return f"{mode} {section.level} {section.reason} {numbers}".rstrip()
 
 

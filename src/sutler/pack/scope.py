@@ -217,7 +217,10 @@ class Scope:
             exclude=settings.words("exclude"),
             max_files=settings.number("max_files"),
             budget=Budget(limit, unit, settings.text("counter")),
-            cut=Cut(max_file_bytes=settings.number("cut_over") or 0),
+            cut=Cut(
+                max_file_bytes=settings.number("cut_over") or 0,
+                outlines=not settings.flag("line_numbers"),  # an outline states them already
+            ),
             format=settings.format(),
             line_numbers=settings.flag("line_numbers"),
             fill=settings.flag("fill"),

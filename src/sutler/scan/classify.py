@@ -115,6 +115,7 @@ def _same(marks: Marks) -> Marks:
 def _marks_of(part: str) -> Marks:
     """Return the marks of one directory's name at any position."""
     low = part.lower()
+    last = low.rpartition(".")[2]  # `MyApp.Benchmarks` (C#)
     held = {
         "dependency": low in names.DEPENDENCY_DIRS,
         "build": low in names.BUILD_DIRS,
@@ -123,8 +124,9 @@ def _marks_of(part: str) -> Marks:
         "test folder": low in ("test", "unittest"),
         "spec": low in names.SPEC_DIRS,
         "doc": low in names.DOC_DIRS,
-        "example": low in names.EXAMPLE_DIRS,
-        "bench": low in names.BENCH_DIRS,
+        "example": last in names.EXAMPLE_DIRS,
+        "bench": last in names.BENCH_DIRS,
+        "manual": last == "docc",
         "aside": low in names.ASIDE_DIRS,
         "generated": low in names.GENERATED_DIRS,
     }

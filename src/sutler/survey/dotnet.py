@@ -39,6 +39,8 @@ def read_project(path: str, text: str, tree: Tree) -> Found:
             )
         elif tag in ("AssemblyName", "Description", "OutputType", "PackageId") and element.text:
             fields.setdefault(tag, element.text.strip())
+    if _is_test(needs):
+        needs = [dependency(item.name, str(item.version or ""), "dev") for item in needs]
     folder, stem = dirname(path), basename(path).rsplit(".", 1)[0]
     runs = (
         fields.get("OutputType", "").lower() in ("exe", "winexe")

@@ -20,8 +20,9 @@ DEV_WORDS = re.compile(
 
 
 ASIDE = re.compile(
-    r"(?:^|/)(?:(?:[\w .]+[-_ .])?(?:examples?|samples?|demos?|snippets?)(?:[-_ .][\w .-]*)?"
-    r"|fixtures?|testdata|templates?(?:-[\w-]+)?|benchmarks?|bench(?:es)?|docs?(?:[-_.]\w+)?"
+    r"(?:^|/)(?:(?:[\w .]+[-_ .])?(?:examples?|samples?|demos?|snippets?|benchmarks?)"
+    r"(?:[-_ .][\w .-]*)?"
+    r"|fixtures?|testdata|templates?(?:-[\w-]+)?|bench(?:es)?|docs?(?:[-_.]\w+)?"
     r"|(?:my|test|dummy|toy)[-_]?app|tutorials?|tests?|www|spec|[\w-]*playgrounds?|bundled"
     r"|fuzz\w*|e2e|website"
     r"|integration[-_]tests?|xtasks?|__tests__|testing|hack|contrib|perf|vendor-bin)/",

@@ -82,6 +82,8 @@ _ENOUGH = 2
 _NO_DATABASE = re.compile(
     r"(?:View|Page|Screen|Table|List)_?[Mm]odels?\b|Modal|view_model|useQuer|/(?:tui|ui|views?)/"
 )
+_VALIDATES = re.compile(r"[\"'](?:[\w@/.-]+/)?(?:zod|yup|joi|valibot|superstruct|arktype)[\"']")
+"""Libraries whose schemas check values, and are no database's."""
 DERIVED = re.compile(
     r"(?i)(?:^|/)(?:\w*migrations?|migrate|alembic/versions|versions|seeds?|factories)/"
     r"|(?:^|/)seeds?\.\w+$|\.min\.|\.d\.ts$|[-.]bundle\."
@@ -197,6 +199,8 @@ def _judged(
     category, importance = facts.category, facts.importance
     if category == "entrypoint" and (named.starts or path.count("/") > 1):
         category = "source"  # its name alone says so
+    if category == "database" and text is not None and _VALIDATES.search(text[:5_000]):
+        category = "source"
     subjects = _EVIDENCE.get(category)
     if subjects is not None and text is not None and not _is_certain(path):
         low = text[:50_000].lower()

@@ -17,7 +17,7 @@ from sutler.scan.snapshot import Problem
 from sutler.survey.evidence import Found, Tree, is_aside, joined, one_line, tree_of
 from sutler.survey.frameworks import framework_by_tree, framework_in_use
 from sutler.survey.manifests import rank_of, read_all
-from sutler.survey.readme import first_sentence, is_readme
+from sutler.survey.readme import first_sentence, own_readmes
 from sutler.survey.starts import entry_points
 from sutler.survey.wire import Dependency, Manifest
 
@@ -295,13 +295,7 @@ def _purpose(scope: list[Found], texts: Mapping[str, str], name: str) -> str:
 
 
 def _readme(texts: Mapping[str, str], name: str) -> str:
-    readmes = sorted(
-        (path for path in texts if is_readme(path)), key=lambda path: (path.count("/"), path)
-    )
-    plain = name.rsplit("/", 1)[-1].lower()
-    own = [path for path in readmes if "/" not in path]
-    own = own or [path for path in readmes if basename(dirname(path)).lower() == plain]
-    return _first(first_sentence(texts[path], name) for path in own)
+    return _first(first_sentence(texts[path], name) for path in own_readmes(texts, name))
 
 
 def _structure(entries: Sequence[Classified]) -> str:

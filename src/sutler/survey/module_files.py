@@ -163,7 +163,10 @@ class Modules:
 
     def _file(self, stem: str, kin: str) -> list[str]:
         """Return the file that a path without its ending means, or with that of its built form."""
+        if self._known.get(stem) == kin:
+            return [stem]
         bare = re.sub(r"\.(?:[cm]?[jt]sx?|vue|svelte|rb|lua|dart|zig|s?css)$", "", stem)
+        bare = bare.removesuffix("/index")
         folder, _, name = bare.rpartition("/")
         exact = [*folder.split("/"), name] if folder else [name]
         hits = self._by_end.get((kin, name), ())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import unescape
 
-from sutler.paths import basename
+from sutler.paths import basename, dirname
 from sutler.survey.evidence import one_line
 
 _README = re.compile(r"readme(?:\.(?:md|markdown|rst|txt|adoc|org))?$", re.IGNORECASE)
@@ -20,6 +21,17 @@ _ABBREVIATION = re.compile(r"(?:\b(?:[Ee]\.g|[Ii]\.e|etc|vs|cf|approx|Inc|Dr|Mr)
 
 def is_readme(path: str) -> bool:
     return _README.match(basename(path)) is not None
+
+
+def own_readmes(paths: Iterable[str], name: str) -> list[str]:
+    """Return the READMEs of the project itself, plainest name first: at the root, in `.github/`, in
+    the folder that has the project's `name`, or in `docs/`."""
+    readmes = sorted(filter(is_readme, paths), key=lambda path: (path.count("/"), len(path), path))
+    plain = name.rsplit("/", 1)[-1].lower()
+    for folder in ("", ".github", plain, "docs"):
+        if own := [path for path in readmes if basename(dirname(path)).lower() == folder]:
+            return own
+    return []
 
 
 _ASIDE = re.compile(
@@ -47,6 +59,8 @@ _DEFINES = re.compile(
     re.IGNORECASE,
 )
 """A sentence that defines something."""
+_ANNOUNCES = re.compile(r"(?:[:;]|\b(?:are|includes?|to|by))\s*$")
+"""How the words before a list end."""
 _LINKS = re.compile(r" \| |^\W*https?:")
 OPENING = 1_000
 """Characters of a README that a summary quotes."""
@@ -96,8 +110,10 @@ def opening(text: str, limit: int = OPENING) -> str:
         words = one_line(_plain(paragraph), 1_000)
         if len(re.findall(r"\w+", words)) < 4 or _LINKS.search(words) or _ASIDE.match(words):
             continue
-        if words.endswith(":"):  # what it announces is code or a picture
+        if _ANNOUNCES.search(words):  # what it announces is code or a picture
             continue
+        if len(words) > limit and "; " in words:  # of a list as much as there is room for
+            words = words[:limit].rpartition("; ")[0] + " …"
         limit -= len(words)
         if limit < 0:
             break
@@ -163,7 +179,7 @@ def _paragraphs(text: str) -> list[str]:
     """Return runs of prose lines, without headings, badges, tables, code, lists and directives."""
     out: list[list[str]] = [[]]
     lines = [line[:2_000] for line in text.splitlines()]
-    fenced = False
+    fenced = listed = announced = False
     for index, line in enumerate(lines):
         if line.lstrip().startswith(("```", "~~~", "----")):
             fenced = not fenced
@@ -171,17 +187,24 @@ def _paragraphs(text: str) -> list[str]:
             r"([=\-~^*])\1{2,}\s*", lines[index + 1]
         )
         line = _TAGGED.sub("", line) if _TAGGED.match(line) and "<a" not in line else line
-        item = re.match(r"\s{0,3}[-*+] (.*)", line)
+        item = re.match(r"\s{0,3}(?:[-*+]|\d+\.) (.*)", line)
+        listed = bool(item) or (listed and bool(line.strip()))  # an item ends at an empty line
         before = next((lines for lines in reversed(out) if lines), [])
-        if item and not fenced and before and before[-1].rstrip().endswith((":", ";")):
-            before.append(item[1].rstrip(" .;,") + ";")  # `offers:` and what the list names
+        if item and not fenced:
+            announced = bool(before) and _ANNOUNCES.search(before[-1]) is not None
+        if listed and not fenced:
+            if announced:  # `offers:` and what the list names
+                joint = [] if item else [before.pop().removesuffix(";")]
+                before.append(" ".join([*joint, item[1] if item else line]) + ";")
+            elif out[-1]:
+                out.append([])
             continue
         prose = line.strip() and not fenced and not _SKIP.match(line) and not underlined
         if prose and not line.startswith(("    ", "\t")):
             out[-1].append(line)
         elif out[-1]:
             out.append([])
-    return [" ".join(lines).rstrip(";") for lines in out if lines]
+    return [re.sub(r"[ .,;]*;(?=\s|$)", ";", " ".join(lines)).rstrip(";") for lines in out if lines]
 
 
 def _plain(text: str) -> str:

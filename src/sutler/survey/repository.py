@@ -20,7 +20,7 @@ from sutler.survey.entries import commands_in, routes_in
 from sutler.survey.evidence import is_aside, tame
 from sutler.survey.keys import DERIVED
 from sutler.survey.manifest import Surveyed
-from sutler.survey.readme import is_readme, opening
+from sutler.survey.readme import opening, own_readmes
 from sutler.survey.starts import is_own
 from sutler.survey.subjects import subject_weight, subjects
 from sutler.survey.wire import EntrypointSummary, FileSummary, KeyFileSummary, RepoSummary
@@ -83,7 +83,7 @@ def _description(
         if manifest.purpose_guess
         else manifest.project_name
     )
-    readmes = sorted((path for path in texts if "/" not in path and is_readme(path)), key=len)
+    readmes = own_readmes(texts, manifest.project_name)
     said = opening(texts[readmes[0]]) if readmes else ""
     if manifest.purpose_guess and said.startswith(manifest.purpose_guess):
         about = f"{manifest.project_name}: {said}"
@@ -159,7 +159,7 @@ def _technologies(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[st
     return tuple(dict.fromkeys(names))
 
 
-_PACKAGING = re.compile(r"(?:^|/)(?:\.|packaging|contrib|ci|docker|tests?|examples?)")
+_PACKAGING = re.compile(r"(?:^|/)(?:\.|packaging|contrib|ci|docker|builders?/|tests?|examples?)")
 """Folders whose images package the one program, or serve its developers."""
 _MARKS: tuple[tuple[str, str], ...] = (
     (r"\.github/workflows/.+\.ya?ml$", "GitHub Actions"),
@@ -194,7 +194,7 @@ def _patterns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, .
 
 
 _LICENCE = re.compile(r"(?i)(?:un)?licen[sc]e|copying|copyright|mit-license|legal")
-_README_NAME = re.compile(r"(?i)readme")
+_README_NAME = re.compile(r"(?i)(?:\.github/|docs/)?readme[^/]*$")
 
 
 def _concerns(
@@ -209,7 +209,7 @@ def _concerns(
     tests = any(facts.tag == "test" for _, facts in entries)
     if not tests and surveyed.manifest.test_framework is UNSET and not _tested(there):
         out.append("no test files")
-    if not any(_README_NAME.match(name) for name in top):
+    if not any(map(_README_NAME.match, (*top, *paths))):
         out.append("no README at the root")
     if not any(_LICENCE.search(name) for name in top):
         out.append("no licence file at the root")

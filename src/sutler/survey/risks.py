@@ -26,6 +26,8 @@ MANY_IMPORTS = 20
 MANY_IMPORTERS = 10
 MANY_BRANCHES = 150
 BRANCHY = 15
+FEW_BRANCHES = 3
+"""A long function with fewer is a declaration: a schema, a table, a form."""
 LONGEST_LINE = 5_000
 FEW_LINES = 60
 """Users of a file of at most this many lines are no coupling: it only names something."""
@@ -45,6 +47,11 @@ _KEPT_SAFE = (
     r"(?i:passw|secret|token|salt|credential|signature|session|(?:api|app|licen[sc]e)_?key)"
 )
 """Words that a line with a weak hash must hold: names of caches and fonts are hashed, too."""
+_SQL = (
+    r"(?:(?:SELECT|INSERT|UPDATE|DELETE)\s"
+    r"|(?i:select\s[^\"'\n]{1,300}\sfrom|insert\s+into|update\s\S+\sset|delete\s+from)\s)"
+)
+"""A statement: its verb in capitals, or its grammar; `Update the settings` is prose."""
 _SECURITY: tuple[_Row, ...] = (
     (_PY | _JS | {"ruby", "php"}, "eval", r"(?<![\w.])eval\s*\(", "eval of a string"),
     (_PY, "exec", r"(?<![\w.])exec\s*\(", "exec of a string"),
@@ -58,11 +65,10 @@ _SECURITY: tuple[_Row, ...] = (
      r"(?m)^(?!\s*(?:class|def|func|function|fun)\b|.*usedforsecurity)(?=.*" + _KEPT_SAFE +
      r").*\b(?:md5|sha1|MD5|SHA1)\s*\(", "weak hash"),
     (_ANY, "select |insert |update |delete ",
-     r"(?i)[\"'](?:select|insert|update|delete)\s[^\"'\n]{0,300}[\"']\s{0,9}(?:\+|%\s"
-     r"|\.format\()",
+     rf"[\"']{_SQL}[^\"'\n]{{0,300}}[\"']\s{{0,9}}(?:\+|%\s|\.format\()",
      "SQL built from strings"),
     (_PY, "select |insert |update |delete ",
-     r"(?i)\bf[\"'](?:select|insert|update|delete)\s[^\"'\n]{0,300}\{", "SQL built from strings"),
+     rf"\bf[\"']{_SQL}[^\"'\n]{{0,300}}\{{", "SQL built from strings"),
     (_JS, "innerhtml|document.write",
      r"\.innerHTML\s*=|dangerouslySetInnerHTML|document\.write\s*\(", "raw HTML injected"),
     (_JS, "child_process|execsync", r"\bchild_process\b|\bexecSync\s*\(", "runs commands"),
@@ -328,7 +334,7 @@ def _complexity(bare: str, facts: CodeFacts) -> tuple[int, list[str]]:
             continue
         first, last = (starts[min(line, len(starts) - 1)] for line in (item.line - 1, item.end))
         branches = bisect_left(branching, last) - bisect_left(branching, first)
-        if item.length > LONG_FUNCTION or branches > BRANCHY:
+        if (item.length > LONG_FUNCTION and branches >= FEW_BRANCHES) or branches > BRANCHY:
             figures = f"{branches} branches, {item.length} lines (line {item.line})"
             rows.append((branches * 3 + item.length, f"{item.name}: {figures}"))
     rows.sort(key=lambda row: (-row[0], row[1]))

@@ -21,11 +21,9 @@ _SERVERS = re.compile(
 )
 _GUARD = re.compile(r"(?m)^if\s+__name__\s*==\s*[\"']__main__[\"']")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|(?<![:\"'])//[^\n]*")
-_GUARDED = re.compile(
-    r"#\s*if(?:def)?[^\n]*(?:TEST|MAIN|DEMO"
-    r"|STANDALONE)[^\n]*\n(?:(?!\s*#\s*endif)[^\n]*\n)*?[^\n]*\bmain\s*\("
-)
-"""A main function of C that is compiled for a test only."""
+_CONDITION = re.compile(r"(?m)^[ \t]*#[ \t]*(if(?:def|ndef)?|el\w+|endif)\b([^\n]*)")
+_SYSTEM = re.compile(r"(?i)win|unix|linux|apple|posix|have_|cplusplus|unicode|^\s*1\b")
+"""What a system or a compiler defines, not the person who wants another program."""
 _PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs)(?:/.*)?)?")
 _SCRIPT = re.compile(r"<script\b[^>]*\bsrc=[\"']/?(?:\./)?([\w./-]+\.[jt]sx?)[\"']", re.IGNORECASE)
 
@@ -49,12 +47,20 @@ def entry_points(
     own: dict[str, FileFacts] = {
         entry.path: facts for entry, facts in entries if is_own(entry.path, facts)
     }
+    if any(facts.role == "source" for path, facts in own.items() if "src/main/" in path):
+        own = {path: facts for path, facts in own.items() if facts.role != "example"}
     published = [package for package in scope if not package.private] or list(scope)
-    if any(_is_application(package) for package in scope):
+    if any(_is_application(package) for package in published):
         published = [package for package in published if not _is_library(package)]
     speaking = [package for package in scope if package in published or package.commands]
     first = sorted(scope, key=lambda package: not _is_application(package))
-    declared = [path for package in first for path in package.entry_points if _is_binary(path)]
+    delivered = [package for package in published if any(map(_is_binary, package.entry_points))]
+    declared = [
+        path
+        for package in (delivered if any(not one.private for one in delivered) else first)
+        for path in package.entry_points
+        if _is_binary(path)
+    ]
     declared += [path for package in speaking for path in package.entry_points]
     named = [path for path in dict.fromkeys(declared) if path in own and _runs(path, sources)]
     # Beside declared programs a script serves developers; a go.mod declares none.
@@ -137,7 +143,7 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
     if facts.language == "python":
         return name in ("main.py", "app.py", "server.py", "asgi.py", "wsgi.py", "api.py", "cli.py")
     if facts.language in ("c", "cpp") and (
-        _GUARDED.search(text) or not _PLAIN_PLACES.fullmatch(dirname(path))
+        _on_demand(text, pattern) or not _PLAIN_PLACES.fullmatch(dirname(path))
     ):
         return False
     if re.search(r"(?i)benchmark|(?:example|sample|demo)s?\.\w+$", name):
@@ -147,6 +153,22 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
     if facts.language == "go" and path.count("/") > 1 and not re.search(r"(?:^|/)cmd/", path):
         return False  # generators and tools of the build stand below internal/
     return re.search(pattern, _COMMENT.sub("", text), re.MULTILINE) is not None
+
+
+def _on_demand(text: str, main: str) -> bool:
+    """Return whether a main function of C is compiled only for a macro: as a test, or to generate
+    the file's own tables."""
+    start = re.search(main, text, re.MULTILINE)
+    asked: list[bool] = []
+    for match in _CONDITION.finditer(text, 0, start.start() if start else 0):
+        word, condition = match.groups()
+        if word.startswith("if"):
+            asked.append(word != "ifndef" and not _SYSTEM.search(condition))
+        elif asked and word == "endif":
+            asked.pop()
+        elif asked:
+            asked[-1] = False
+    return any(asked)
 
 
 def _is_script(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 import pytest
+from msgspec.structs import replace
 
 from sutler.budget.fit import (
     Ledger,
@@ -28,7 +29,7 @@ LONG = "".join(f"line {number}\n" for number in range(1_000))
 def material(path: str, text: str, size: int | None = None) -> Material:
     data = text.encode()
     entry = FileEntry(RelPath(path), len(data), mode=0o100755)
-    choice = Choice(entry, facts_of(path), 0, 0.0, "why")
+    choice = Choice(entry, facts_of(path), 4, 0.0, "why")
     return Material(
         choice,
         Loaded(entry.path, text, sha256(data).hexdigest(), size or len(data)),
@@ -76,6 +77,47 @@ def test_a_file_over_the_size_keeps_head_and_tail() -> None:
     assert section.body.text.startswith("line 0\n")
     assert section.body.text.endswith("line 999\n")
     assert "truncated: 850 lines" in section.body.text
+
+
+CODE = "".join(f"def step_{number}(value):\n    return value + {number}\n" for number in range(99))
+
+
+def test_code_over_the_size_keeps_its_outline() -> None:
+    """The head of a large module is imports, its tail says nothing: the outline says what it is."""
+    section, *others = rungs(material("a.py", CODE), Cut(max_file_bytes=100))
+    assert (section.level, others) == ("outline", [])
+    assert section.body.text.splitlines()[:2] == ["1: def step_0(value)", "3: def step_1(value)"]
+
+
+def test_lines_of_the_file_are_kept_where_they_are_numbered() -> None:
+    cut = Cut(max_file_bytes=100, outlines=False)
+    assert next(iter(rungs(material("a.py", CODE), cut))).level == "head_tail"
+
+
+def test_a_table_in_code_has_no_outline_worth_its_name() -> None:
+    table = "TABLE = [\n" + "    0x1, 0x2,\n" * 5_000 + "]\n"
+    section = next(iter(rungs(material("a.py", table), Cut(max_file_bytes=100))))
+    assert section.level == "head_tail"
+
+
+def test_a_file_takes_a_fifth_of_a_budget_that_has_no_room_for_all() -> None:
+    files = {"first.py": CODE, "second.py": CODE}
+    levels = [section.level for section in compose(files, 3 * len(CODE) // 2).fitted.sections]
+    assert levels == ["outline", "outline"]
+    roomy = compose({**files, "third.py": CODE}, 5 * len(CODE) // 2).fitted.sections
+    assert [section.level for section in roomy] == ["full", "outline", "outline"]
+    alone = compose({"first.py": CODE}, 2 * len(CODE)).fitted.sections
+    assert [section.level for section in alone] == ["full"]
+
+
+def test_a_named_file_takes_what_it_needs() -> None:
+    other = material("b.py", CODE)
+    named = material("first.py", CODE)
+    named = replace(named, choice=replace(named.choice, priority=0))
+    request = Request(budget=Budget(2 * len(CODE), "chars"))
+    done = fitted_whole([named, other], request, len, [])
+    levels = [(str(section.path), section.level) for section in done.fitted.sections]
+    assert levels == [("b.py", "outline"), ("first.py", "full")]
 
 
 def test_zero_never_cuts() -> None:

@@ -24,3 +24,20 @@ def test_csharp_with_central_versions() -> None:
         ("Serilog", "runtime", "3.1"),
         ("xunit", "dev", "2.9"),
     ]
+
+
+def test_what_a_test_project_needs_serves_development() -> None:
+    files = {
+        "src/A/A.csproj": '<Project><ItemGroup><PackageReference Include="Dapper" Version="2.1"/></ItemGroup></Project>',
+        "src/A.Tests/A.Tests.csproj": '<Project><ItemGroup><PackageReference Include="Microsoft.NET.Test.Sdk" Version="17"/>'
+        '<PackageReference Include="Newtonsoft.Json" Version="13"/></ItemGroup></Project>',
+        "src/A.Benchmarks/A.Benchmarks.csproj": "<Project><PropertyGroup><OutputType>Exe</OutputType></PropertyGroup></Project>",
+        "src/A.Benchmarks/Program.cs": "class Program {}",
+    }
+    found = survey(files)
+    assert found.manifest.entry_points == ()
+    assert dependencies(found) == [
+        ("Dapper", "runtime", "2.1"),
+        ("Microsoft.NET.Test.Sdk", "dev", "17"),
+        ("Newtonsoft.Json", "dev", "13"),
+    ]

@@ -21,6 +21,8 @@ def used(files: dict[str, str]) -> dict[str, list[str]]:
         ({"src/p/a.py": "import p.b\n", "src/p/b.py": ""}, "src/p/b.py", ["src/p/a.py"]),
         ({"a.py": "import os, sys\n", "lib/x/os.py": ""}, "lib/x/os.py", None),
         ({"src/a.ts": 'import x from "./b.js"\n', "src/b.ts": ""}, "src/b.ts", ["src/a.ts"]),
+        ({"src/a/x.ts": 'import { d } from "../d/index.ts"\n', "src/d/index.ts": ""}, "src/d/index.ts", ["src/a/x.ts"]),
+        ({"src/a/x.ts": 'import { d } from "../d/index.js"\n', "src/d/index.ts": ""}, "src/d/index.ts", ["src/a/x.ts"]),
         ({"a.js": "const b = require('./b')\n", "b/index.js": ""}, "b/index.js", ["a.js"]),
         ({"a.js": "import react from 'react'\n", "lib/react.js": ""}, "lib/react.js", None),
         ({"src/main.rs": "mod b;\nuse crate::c::{D, e::F};\n", "src/b.rs": "", "src/c/e.rs": ""},

@@ -89,6 +89,12 @@ def test_kinds(
         ({"Cargo.toml": '[package]\nname = "x"\n', "src/main.rs": "", "bin/release.sh": "#!/bin/sh\n"}, ("src/main.rs",)),
         ({"go.mod": "module m", "main.go": "package main\nfunc main() {}\n", "bin/preview.sh": "#!/bin/sh\n",
           "cmd/gen/main.go": "package main\nfunc main() {}\n"}, ("main.go", "bin/preview.sh")),
+        ({"Makefile": "all:\n\t$(CC)", "src/a.c": "#ifdef _WIN32\nint wmain() {}\n#else\nint main(void) {}\n#endif\n",
+          "b.c": "#ifdef MAKE_TABLE\n#  if WIDE\n#  endif\nint main(void) {}\n#endif\n"}, ("src/a.c",)),
+        ({"pom.xml": "<project/>", "src/main/java/org/x/X.java": "class X {}",
+          "src/main/java/org/x/examples/A.java": "public static void main(String[] a)"}, ()),
+        ({"Cargo.toml": '[package]\nname = "x"\ndescription = "It."\n[workspace]\nmembers = ["tool"]', "src/main.rs": "",
+          "tool/Cargo.toml": '[package]\nname = "tool"\npublish = false', "tool/src/main.rs": ""}, ("src/main.rs",)),
         ({"x.gemspec": 's.name = "x"', "lib/x.rb": "", "myapp/config.ru": "run App", "myapp/app.rb": ""}, ("lib/x.rb",)),
     ],
 )  # fmt: skip
@@ -125,6 +131,7 @@ def test_key_files_are_manifests_starts_and_what_is_used_most() -> None:
         "app/session.py": "class Session: records mock calls",
         "app/auth.py": "def login(password): ...",
         "app/core.py": "",
+        "app/schema.ts": 'import { z } from "zod"; z.table(column, sql)',
         "app/unused.py": "",
         "app/migrations/0001_auth.py": "permission password login",
         "tests/test_core.py": "",
@@ -132,11 +139,13 @@ def test_key_files_are_manifests_starts_and_what_is_used_most() -> None:
         "docs/model_index.html": "",
     }
     central = {"app/core.py": 900, "app/session.py": 500, "tests/test_core.py": 5000}
+    central["app/schema.ts"] = 5
     assert keys(files, central, Named(("app/cli.py",), ("pyproject.toml",))) == [
         ("pyproject.toml", "config"),
         ("app/cli.py", "entrypoint"),
         ("app/core.py", "source"),
         ("app/session.py", "source"),
+        ("app/schema.ts", "source"),
         ("app/auth.py", "auth"),
     ]
 

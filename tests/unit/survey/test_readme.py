@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.survey.readme import first_sentence, is_readme, opening
+from sutler.survey.readme import first_sentence, is_readme, opening, own_readmes
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,34 @@ def test_is_readme(path: str, yes: bool) -> None:
 def test_what_a_list_names_belongs_to_its_sentence() -> None:
     text = "# Base\n\nBase is a backend that includes:\n\n- a database\n- files.\n"
     assert first_sentence(text, "base") == "Base is a backend that includes: a database; files"
+
+
+def test_an_item_of_a_list_may_have_several_lines() -> None:
+    text = "# T\n\nT has many features:\n\n- It runs commands and\n  builds nothing.\n\n- It is fast\n\nT is small and old.\n"
+    listed = "T has many features: It runs commands and builds nothing; It is fast"
+    assert opening(text) == f"{listed}\n\nT is small and old."
+    unannounced = "# T\n\nT is a tool.\n\n1. First it reads\n   all the files\n2. Then it ends\n"
+    assert opening(unannounced) == "T is a tool."
+
+
+def test_a_long_list_is_quoted_as_far_as_there_is_room() -> None:
+    items = "".join(f"- feature number {number}\n" for number in range(100))
+    said = opening(f"# T\n\nThe features of it are\n\n{items}", 120)
+    assert said.endswith("feature number 4 …")
+
+
+@pytest.mark.parametrize(
+    ("paths", "own"),
+    [
+        (["docs/README.md", "README.rst", "packages/t/README.md"], ["README.rst"]),
+        (["docs/README.md", ".github/README.md", "t/README.md"], [".github/README.md"]),
+        (["docs/README.md", "packages/t/README.md"], ["packages/t/README.md"]),
+        (["docs/README.md", "x/README.md"], ["docs/README.md"]),
+        (["x/README.md"], []),
+    ],
+)
+def test_the_readme_of_the_project_itself(paths: list[str], own: list[str]) -> None:
+    assert own_readmes(paths, "org/t") == own
 
 
 def test_a_translation_is_no_purpose() -> None:

@@ -59,10 +59,26 @@ def test_security_indicators(path: str, text: str, indicator: str) -> None:
         ("a.py", "name = md5(url.encode()).hexdigest()"),
         ("a.py", "token = md5(token, usedforsecurity=False)"),
         ("a.py", "class SHA1(Digest): ...\ndef md5(password): ..."),
+        ("a.js", "throw Error('Update the settings in ' + name)"),
+        ("a.js", "const FORM = () => ({\n" + "  field: text(),\n" * 90 + "})\n"),
     ],
 )
 def test_what_is_no_risk(path: str, text: str) -> None:
     assert spots({path: text}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'SELECT ' + rows",
+        "'select name from ' + table",
+        "'update users set ' + x",
+        "'delete from ' + t",
+    ],
+)
+def test_statements_built_from_strings(text: str) -> None:
+    (spot,) = spots({"a.js": f"run({text})"})
+    assert spot.indicators == ("SQL built from strings (line 1)",)
 
 
 def test_performance() -> None:

@@ -326,7 +326,8 @@ def _add_content(out: argparse._ArgumentGroup) -> None:
         out,
         "--cut-over",
         "SIZE",
-        "show only head and tail of files above SIZE (default 50k; 0: never)",
+        "of files above SIZE, and above a fifth of a budget too small for all,"
+        " show only the outline, or head and tail of what is no code (default 50k; 0: never)",
     )
 
 
