@@ -4,7 +4,7 @@ first."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from sutler.budget.selection import Choice, Material, Request
 from sutler.edits.difference import unified
 from sutler.errors import UsageError
 from sutler.formats.document import CleanText
-from sutler.paths import RelPath, quote
+from sutler.paths import RelPath, normalize_path, quote
 from sutler.scan.classify import facts_of
 from sutler.scan.commits import read_history
 from sutler.scan.git import (
@@ -108,6 +108,18 @@ def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
         if path not in old and not (link or path.endswith("/")):
             touched.append(TouchedFile(path, True))
     return sorted(touched, key=lambda change: change.file)
+
+
+def newness(folder: str) -> Callable[[str], bool]:
+    """Return a function that says whether a path from this folder is a new file: git does not
+    track it; without git, no such file exists."""
+    repository = find_repository(folder)
+    tracked = read_tracked(repository, repository_config(repository)) if repository else None
+    if repository is None or not isinstance(tracked, Tracked):
+        return lambda path: not os.path.lexists(os.path.join(folder, normalize_path(path)))
+    inside = os.path.relpath(folder, repository.top)
+    prefix = "" if inside == "." else f"{inside}/"
+    return lambda path: not tracked.file(f"{prefix}{normalize_path(path)}")
 
 
 def _converts_line_ends(repository: Repository, settings: dict[str, str]) -> bool:

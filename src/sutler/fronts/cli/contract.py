@@ -11,12 +11,9 @@ from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli.documents import task_text
 from sutler.fronts.cli.options import add_action, flag, value
 from sutler.fronts.console import Console
-from sutler.pack.changes import working_changes
+from sutler.pack.changes import newness, working_changes
 from sutler.pack.project import Project
 from sutler.paths import counted, normalize_path, quote
-from sutler.scan.git import find_repository, repository_config
-from sutler.scan.git_index import read_tracked
-from sutler.scan.snapshot import Problem
 from sutler.tasks.contract import contract_check, idle_globs
 from sutler.tasks.spec import parse_contract
 from sutler.tasks.touched import changes_from_diff, changes_from_names
@@ -74,7 +71,7 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
 
 
 def _changes(args: argparse.Namespace) -> list[Change]:
-    is_new = _Newness()
+    is_new = newness(os.getcwd())
     changes = changes_from_names(args.changed, is_new)
     changes += [Change(path, True) for path in args.new]
     if args.stdin:
@@ -87,25 +84,3 @@ def _changes(args: argparse.Namespace) -> list[Change]:
         path = normalize_path(change.file)
         merged[path] = merged.get(path, False) or change.new
     return [Change(path, merged[path]) for path in sorted(merged)]
-
-
-class _Newness:
-    """Whether a bare name is a new file: git does not track it; without git, no such file
-    exists."""
-
-    def __init__(self) -> None:
-        here = os.getcwd()
-        repository = find_repository(here)
-        self._prefix = ""
-        self._tracked = None
-        if repository is not None:
-            tracked = read_tracked(repository, repository_config(repository))
-            self._tracked = None if isinstance(tracked, Problem) else tracked
-            inside = os.path.relpath(here, repository.top)
-            self._prefix = "" if inside == "." else f"{inside}/"
-
-    def __call__(self, path: str) -> bool:
-        plain = normalize_path(path)
-        if self._tracked is not None:
-            return not self._tracked.file(f"{self._prefix}{plain}")
-        return not os.path.lexists(plain)

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sutler.errors import RefusedError, UsageError
+from sutler.errors import UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.options import flag, integer, value
 from sutler.fronts.cli.pack import open_project
 from sutler.fronts.console import Console
 from sutler.pack.project import Project
 from sutler.paths import quote, wire_path
-from sutler.scan.place import locate, path_within
-from sutler.scan.root import Root
-from sutler.scan.snapshot import Excluded, Problem
-from sutler.scan.text import decode
+from sutler.scan.place import path_within
 
 if TYPE_CHECKING:
     from sutler.budget.task_fit import RankedRegion
@@ -113,36 +110,16 @@ def configure_outline(parser: argparse.ArgumentParser) -> None:
 
 def run_outline(args: argparse.Namespace, console: Console) -> int:
     """Through the same rules, limits and redaction as a pack."""
-    from sutler.languages.extract import structure_of
-    from sutler.languages.outline import outline_of, render_outline
-    from sutler.scan.walk import explain
+    from sutler.languages.outline import render_outline
+    from sutler.pack.outlines import outline_file
 
-    place = locate([], os.getcwd())
-    project, path = Project(), path_within(place.root, args.path)
-    with Root(place.root) as root:
-        verdict = explain(root, project.rules(), path, named=True)
-        if isinstance(verdict, Excluded):
-            raise RefusedError(f"{quote(path)} stays out: {verdict.reason}", rule=str(verdict.rule))
-        blob = (
-            verdict
-            if isinstance(verdict, Problem)
-            else root.read(path, project.settings.number("skip_over") or None)
-        )
-    if isinstance(blob, Problem):
-        raise UsageError(
-            f"{quote(path or '.')}: {blob.kind} {blob.detail}".rstrip(),
-            next_step="name a readable text file",
-        )
-    decoded = decode(blob.data)
-    if decoded is None:
-        raise UsageError(f"{quote(path)} is not text", next_step="name a source file")
-    text = project.clean(len(blob.data))(decoded.text, path).text
-    lines = outline_of(path, text)
-    if not args.json:
-        console.answer(render_outline(lines))
-        return 0
-    parsed = structure_of(path, text)
-    language = parsed.language.name if parsed.language is not None else ""
-    body = {"path": wire_path(path), "language": language, "status": parsed.status}
-    console.answer_json({**body, "lines": lines})
-    return 0
+    project = Project()
+    path = path_within(project.place.root, args.path)
+    outline = outline_file(project, path)
+    body = {
+        "path": wire_path(path),
+        "language": outline.language,
+        "status": outline.status,
+        "lines": outline.lines,
+    }
+    return console.reply(body, render_outline(outline.lines))

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from sutler.budget.selection import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.options import add_action, flag, value
 from sutler.fronts.cli.pack import open_project
-from sutler.fronts.console import Console, Progress, read_bytes
+from sutler.fronts.console import Console, read_bytes
 from sutler.pack import receipts
-from sutler.pack.load import Loader
-from sutler.pack.project import Project
+from sutler.pack.findings import findings_in
 from sutler.paths import counted, quote, wire_path
 from sutler.scan.place import config_home, locate
-from sutler.scan.snapshot import Excluded, Problem
-from sutler.secrets.cleaner import PER_FILE, SECRET_NAME, engine_for, told
-from sutler.secrets.explain import SHARED, Listed, explanations, listing
+from sutler.secrets.cleaner import told
+from sutler.secrets.explain import Listed
 from sutler.secrets.redactor import THRESHOLD
-from sutler.store import home
 
 
 def configure_secrets(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +43,7 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
     project, _ = open_project(args)
     with console.progress("looking through") as bar:
         project.tell = bar.tell if bar else None
-        rows, count, problems = _found(project, bar, args.explain)
+        rows, count, problems = findings_in(project, bar, explain=args.explain)
     for problem in problems:
         console.note(
             told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip()
@@ -73,43 +68,6 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
             next_step="take them out, or allow their tags in your own config file",
         )
     return 0
-
-
-def _found(
-    project: Project, bar: Progress | None, explain: bool
-) -> tuple[list[Listed], int, list[Problem]]:
-    """Every finding in the selected files, how many files that were, and what could not be looked
-    at."""
-    snapshot = project.scan()
-    selection = project.select(snapshot, project.request())
-    rows = [
-        Listed(item.path, 0, "file-name", 1.0, "", item.path)
-        for item in snapshot.excluded
-        if item.rule == SECRET_NAME
-    ]
-    with project.opened().reader() as reader:
-        size = sum(entry.size + PER_FILE for entry in snapshot.entries)
-        loader = Loader(reader, project.clean(size), project.settings)
-        for number, choice in enumerate(
-            sorted(selection.choices, key=lambda choice: choice.path), 1
-        ):
-            if bar is not None:
-                bar(number, len(selection.choices))
-            material = loader.material(choice)
-            if isinstance(material, Excluded):
-                continue
-            listed = listing(choice.path, material.clean.text, material.clean.findings)
-            rows += _explained(material, listed, size) if explain else listed
-    return rows, len(selection.choices), loader.problems
-
-
-def _explained(material: Material, rows: Sequence[Listed], size: int) -> Iterator[Listed]:
-    """The rows of a file with their reasons."""
-    key = home.key(os.environ)
-    text, path = material.loaded.text, material.choice.path
-    reasons = explanations(text, path, engine_for(size, os.environ), key) if rows else {}
-    for row in rows:
-        yield msgspec.structs.replace(row, explanation=reasons.get(row.tag, SHARED))
 
 
 def _reasons(row: Listed, config: str) -> str:
