@@ -12,6 +12,7 @@ import pytest
 from sutler.errors import ModelCommandError, RefusedError, UsageError
 from sutler.goals.answers import Answer, Unreadable, read_answer, read_original
 from sutler.goals.ceiling import ceiling_of
+from sutler.goals.context_files import unchanged
 from sutler.goals.gather import Gathering, Ground, UnreadableAnswerError, gather
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.gather_prompt import list_directory
@@ -58,7 +59,7 @@ def loop(
     compat: bool = False,
 ) -> Gathering:
     ceiling = ceiling_of(max_chars, "chars", "none")
-    return gather(text, Ground(str(folder), None, ceiling, compat=compat), model)
+    return gather(text, Ground(str(folder), unchanged, ceiling, compat=compat), model)
 
 
 # The option syntax

@@ -12,8 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.errors import SutlerError
-from sutler.goals import context_files
 from sutler.goals.claw import Claw
+from sutler.goals.context_files import (
+    ContextFile,
+    Gathered,
+    Issue,
+    Wanted,
+    scan_at,
+    secret_name,
+)
 from sutler.goals.section import components
 from sutler.paths import RelPath, quote
 from sutler.scan.git import find_repository
@@ -38,12 +45,11 @@ class _Seen(Struct, frozen=True):
     size: int
 
 
-def gather_files(
-    wanted: context_files.Wanted, *, clean: context_files.Clean | None = None
-) -> context_files.Gathered:
+def gather_files(wanted: Wanted) -> Gathered:
     """Collect files, errors and warnings in claw's order of checks."""
-    files: list[context_files.ContextFile] = []
-    errors: list[context_files.Issue] = []
+    clean = wanted.clean
+    files: list[ContextFile] = []
+    errors: list[Issue] = []
     warnings: list[str] = []
     withheld: list[str] = []
     counts: dict[str, int] = {}
@@ -51,20 +57,18 @@ def gather_files(
     for argument in wanted.paths:
         seen += _discover(argument, wanted, withheld)
     for candidate in seen:
-        if clean and context_files.secret_name(candidate.spelling, clean):
+        if secret_name(candidate.spelling, clean):
             withheld.append(f"Left out: {clean(candidate.spelling, '')} (its name holds a secret)")
             continue
         outcome = _read(candidate, wanted.claw, counts)
-        if isinstance(outcome, context_files.Issue):
+        if isinstance(outcome, Issue):
             errors.append(outcome)
         elif outcome is None:
             warnings.append(f"Skipped binary file: {candidate.spelling}")
         else:
             display = _relative(candidate.spelling, wanted.cwd)
-            files.append(
-                context_files.ContextFile(display, clean(outcome, display) if clean else outcome)
-            )
-    return context_files.Gathered(tuple(files), tuple(errors), tuple(warnings), tuple(withheld))
+            files.append(ContextFile(display, clean(outcome, display)))
+    return Gathered(tuple(files), tuple(errors), tuple(warnings), tuple(withheld))
 
 
 def _relative(path: str, cwd: str) -> str:
@@ -75,14 +79,14 @@ def _relative(path: str, cwd: str) -> str:
     return path
 
 
-def _discover(argument: str, wanted: context_files.Wanted, withheld: list[str]) -> list[_Seen]:
+def _discover(argument: str, wanted: Wanted, withheld: list[str]) -> list[_Seen]:
     host = os.path.join(wanted.cwd, argument)
     if not os.path.exists(host):
         raise SutlerError(f"Path does not exist: {argument}")
     real = os.path.realpath(host)
     if not os.path.isdir(host):
         folder = os.path.dirname(real)
-        snapshot = context_files.scan_at(real, wanted.cwd, replace(wanted.rules, hidden=False))
+        snapshot = scan_at(real, wanted.cwd, replace(wanted.rules, hidden=False))
         withheld += [_left_out(argument, exclusion) for exclusion in snapshot.excluded]
         return [_Seen(folder, entry.path, argument, entry.size) for entry in snapshot.entries]
     rules = replace(wanted.rules, hidden=False, depth=wanted.depth)
@@ -115,11 +119,11 @@ def _discover(argument: str, wanted: context_files.Wanted, withheld: list[str]) 
 def _scanned(folder: str, cwd: str, rules: ScanRules) -> Snapshot:
     """Scan by claw's rules: outside a git repository .gitignore files have no effect, .ignore files
     do."""
-    snapshot = context_files.scan_at(folder, cwd, rules)
+    snapshot = scan_at(folder, cwd, rules)
     if find_repository(folder) is not None:
         return snapshot
     # This scan ignores both kinds of files; the exclusions by .ignore come from the first one.
-    bare = context_files.scan_at(folder, cwd, replace(rules, git_rules=False))
+    bare = scan_at(folder, cwd, replace(rules, git_rules=False))
     ignored = {
         exclusion.path
         for exclusion in snapshot.excluded
@@ -168,7 +172,7 @@ def _excluded(path: str, claw: Claw) -> bool:
     return any(part in claw.excluded_directories for part in components(path))
 
 
-def _read(candidate: _Seen, claw: Claw, counts: dict[str, int]) -> str | context_files.Issue | None:
+def _read(candidate: _Seen, claw: Claw, counts: dict[str, int]) -> str | Issue | None:
     """Return the text, an Issue, or None for a binary file."""
     kilobytes = candidate.size // 1024
     if kilobytes > claw.max_file_size_kb:
@@ -176,13 +180,13 @@ def _read(candidate: _Seen, claw: Claw, counts: dict[str, int]) -> str | context
         message = (
             f"File too large: {candidate.spelling} ({kilobytes} KB exceeds limit of {limit} KB)"
         )
-        return context_files.Issue("too_large", candidate.spelling, message)
+        return Issue("too_large", candidate.spelling, message)
     parent = os.path.dirname(candidate.spelling)
     counts[parent] = counts.get(parent, 0) + 1
     if counts[parent] > claw.max_files_per_directory:
         limit, count = claw.max_files_per_directory, counts[parent]
         message = f"Too many files in directory: {parent} ({count} files exceeds limit of {limit})"
-        return context_files.Issue("too_many", parent, message)
+        return Issue("too_many", parent, message)
     with Root(candidate.folder) as root:
         blob = root.read(candidate.path)
     if isinstance(blob, Problem):
@@ -192,15 +196,13 @@ def _read(candidate: _Seen, claw: Claw, counts: dict[str, int]) -> str | context
             if denied
             else f"I/O error reading {candidate.spelling}: {blob.detail}"
         )
-        return context_files.Issue(
-            "denied" if denied else "unreadable", candidate.spelling, message
-        )
+        return Issue("denied" if denied else "unreadable", candidate.spelling, message)
     if _binary(blob.data):
         return None
     try:
         return blob.data.decode("utf-8")
     except UnicodeDecodeError:
-        return context_files.Issue(
+        return Issue(
             "undecodable", candidate.spelling, f"UTF-8 decoding error: {candidate.spelling}"
         )
 

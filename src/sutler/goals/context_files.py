@@ -6,14 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Literal
+from itertools import groupby
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.goals.claw import Claw
 from sutler.paths import RelPath, quote
-from sutler.scan.root import Root
+from sutler.scan.root import Reader, Root
 from sutler.scan.snapshot import Problem, ScanRules, Snapshot
 from sutler.scan.text import decode
 from sutler.scan.walk import scan
@@ -30,6 +31,14 @@ Kind = Literal[
 ]
 Clean = Callable[[str, str], str]
 """Takes a text and its path and returns the text that may leave."""
+
+
+def unchanged(text: str, path: str) -> str:
+    """The redactor that changes nothing."""
+    del path
+    return text
+
+
 Ask = Callable[[str], bool]
 """Takes the report and returns whether to go on."""
 
@@ -80,6 +89,7 @@ class Wanted(Struct, frozen=True):
     stdin: str | None = None
     rules: ScanRules = GOAL_RULES
     tell: Callable[[int], None] | None = None
+    clean: Clean = unchanged
 
 
 class Candidate(Struct, frozen=True):
@@ -97,13 +107,21 @@ class Candidate(Struct, frozen=True):
         return os.path.dirname(self.display) or "."
 
 
-class Discovery(Struct):
+class Discovery:
     """Accumulator of discovery. `seen` holds real paths, so that each file is added once."""
 
-    candidates: list[Candidate]
-    errors: list[Issue]
-    warnings: list[str]
-    seen: set[str]
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.candidates: list[Candidate] = []
+        self.errors: list[Issue] = []
+        self.warnings: list[str] = []
+        self.seen: set[str] = set()
+
+    def add(self, candidate: Candidate) -> None:
+        where = os.path.join(candidate.folder, candidate.path)
+        if where not in self.seen:
+            self.seen.add(where)
+            self.candidates.append(candidate)
 
 
 def scan_at(
@@ -123,22 +141,14 @@ def scan_at(
     prefix = "" if folder == start else os.path.relpath(folder, start) + "/"
     if not prefix:
         return snapshot
-    return replace(
-        snapshot,
-        entries=tuple(
-            replace(item, path=_stripped(item.path, prefix)) for item in snapshot.entries
-        ),
-        excluded=tuple(
-            replace(item, path=_stripped(item.path, prefix)) for item in snapshot.excluded
-        ),
-        problems=tuple(
-            replace(item, path=_stripped(item.path, prefix)) for item in snapshot.problems
-        ),
-    )
-
-
-def _stripped(path: str, prefix: str) -> RelPath:
-    return RelPath(path.removeprefix(prefix))
+    below: dict[str, Any] = {
+        name: tuple(
+            replace(item, path=RelPath(item.path.removeprefix(prefix)))
+            for item in getattr(snapshot, name)
+        )
+        for name in ("entries", "excluded", "problems")
+    }
+    return replace(snapshot, **below)
 
 
 def shown_path(host: str, cwd: str) -> str:
@@ -158,85 +168,72 @@ def issue_of(problem: Problem, display: str) -> Issue:
             )
 
 
-def limit(discovery: Discovery, claw: Claw) -> list[Candidate]:
+def limit(discovery: Discovery) -> list[Candidate]:
     """Apply the size limit, then the limit of files per directory. A directory over the limit gives
     one error and its first files."""
-    small = [
-        candidate for candidate in discovery.candidates if _small_enough(candidate, discovery, claw)
-    ]
+    small = [item for item in discovery.candidates if _small_enough(item, discovery)]
     by_parent: dict[str, list[Candidate]] = {}
     for candidate in small:
         by_parent.setdefault(candidate.parent, []).append(candidate)
-    most = claw.max_files_per_directory
+    most = discovery.wanted.claw.max_files_per_directory
     for parent, files in by_parent.items():
-        if len(files) > most:
-            message = (
-                f"Too many files in directory: {quote(parent)}"
-                f" ({len(files)} files exceeds limit of {most})"
-            )
+        count = len(files)
+        if count > most:
+            message = f"Too many files in directory: {quote(parent)}"
+            message += f" ({count} files exceeds limit of {most})"
             discovery.errors.append(Issue("too_many", parent, message))
-        elif len(files) >= NEAR * most:
-            discovery.warnings.append(
-                f"{quote(parent)} has {len(files)} files, the limit is {most}"
-            )
+        elif count >= NEAR * most:
+            discovery.warnings.append(f"{quote(parent)} has {count} files, the limit is {most}")
     # By identity: a line range given twice makes two equal candidates.
     admitted = {id(candidate) for files in by_parent.values() for candidate in files[:most]}
     return [candidate for candidate in small if id(candidate) in admitted]
 
 
-def _small_enough(candidate: Candidate, discovery: Discovery, claw: Claw) -> bool:
-    kilobytes = claw.max_file_size_kb
+def _small_enough(candidate: Candidate, discovery: Discovery) -> bool:
+    claw, name = discovery.wanted.claw, quote(candidate.display)
+    most = claw.max_file_size_kb
     if candidate.size > max_bytes(claw):
         size = -(-candidate.size // 1024)
-        message = (
-            f"File too large: {quote(candidate.display)}"
-            f" ({size} KB exceeds limit of {kilobytes} KB)"
-        )
+        message = f"File too large: {name} ({size} KB exceeds limit of {most} KB)"
         discovery.errors.append(Issue("too_large", candidate.display, message))
         return False
-    if candidate.size >= NEAR * kilobytes * 1024 and candidate.size:
-        discovery.warnings.append(
-            f"{quote(candidate.display)} has {candidate.size // 1024} KB,"
-            f" the limit is {kilobytes} KB"
-        )
+    if candidate.size >= NEAR * most * 1024 and candidate.size:
+        size = candidate.size // 1024
+        discovery.warnings.append(f"{name} has {size} KB, the limit is {most} KB")
     return True
 
 
-def read(
-    chosen: Sequence[Candidate], discovery: Discovery, claw: Claw, clean: Clean | None
-) -> list[ContextFile]:
+def read(chosen: Sequence[Candidate], discovery: Discovery) -> list[ContextFile]:
     """Read the candidates in order. Neighbours in one folder share its descriptor."""
     files: list[ContextFile] = []
-    at = 0
-    while at < len(chosen):
-        folder = chosen[at].folder
+    for folder, neighbours in groupby(chosen, key=lambda candidate: candidate.folder):
         with Root(folder) as root, root.reader() as reader:
-            while at < len(chosen) and chosen[at].folder == folder:
-                candidate = chosen[at]
-                at += 1
-                if clean and secret_name(candidate.display, clean):
-                    discovery.warnings.append(
-                        f"Left out: {clean(quote(candidate.display), '')} (its name holds a secret)"
-                    )
-                    continue
-                blob = reader.read(candidate.path, max_bytes(claw))
-                if isinstance(blob, Problem):
-                    discovery.errors.append(issue_of(blob, candidate.display))
-                    continue
-                decoded = decode(blob.data)
-                if decoded is None:
-                    discovery.warnings.append(f"Skipped binary file: {quote(candidate.display)}")
-                elif decoded.issue:
-                    message = f"UTF-8 decoding error: {quote(candidate.display)}"
-                    discovery.errors.append(Issue("undecodable", candidate.display, message))
-                else:
-                    text = clean(decoded.text, candidate.display) if clean else decoded.text
-                    taken = _taken(text, candidate, sha256(blob.data).hexdigest())
-                    if isinstance(taken, Issue):
-                        discovery.errors.append(taken)
-                    else:
-                        files.append(taken)
+            for candidate in neighbours:
+                file = _read(candidate, reader, discovery)
+                if isinstance(file, Issue):
+                    discovery.errors.append(file)
+                elif file is not None:
+                    files.append(file)
     return files
+
+
+def _read(candidate: Candidate, reader: Reader, discovery: Discovery) -> ContextFile | Issue | None:
+    """Return a file, an error, or None after a warning."""
+    name, clean = quote(candidate.display), discovery.wanted.clean
+    if secret_name(candidate.display, clean):
+        discovery.warnings.append(f"Left out: {clean(name, '')} (its name holds a secret)")
+        return None
+    blob = reader.read(candidate.path, max_bytes(discovery.wanted.claw))
+    if isinstance(blob, Problem):
+        return issue_of(blob, candidate.display)
+    decoded = decode(blob.data)
+    if decoded is None:
+        discovery.warnings.append(f"Skipped binary file: {name}")
+        return None
+    if decoded.issue:
+        return Issue("undecodable", candidate.display, f"UTF-8 decoding error: {name}")
+    text = clean(decoded.text, candidate.display)
+    return _taken(text, candidate, sha256(blob.data).hexdigest())
 
 
 def _taken(text: str, candidate: Candidate, source: str) -> ContextFile | Issue:

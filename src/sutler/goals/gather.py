@@ -16,6 +16,7 @@ from sutler.errors import RefusedError, UsageError
 from sutler.goals import loader
 from sutler.goals.answers import Answer, Unreadable, read_answer, read_original
 from sutler.goals.ceiling import UNIT_NAMES, Ceiling
+from sutler.goals.context_files import Clean, unchanged
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.gather_prompt import (
     Loaded,
@@ -83,7 +84,7 @@ class Ground(Struct, frozen=True):
     rules that apply to requests of the model."""
 
     root: str
-    clean: loader.Clean | None = None
+    clean: Clean = unchanged
     ceiling: Ceiling | None = None
     rules: ScanRules = loader.MODEL_RULES
     compat: bool = False
@@ -148,7 +149,7 @@ class _Dialogue:
             clean=ground.clean,
             rules=ground.rules,
         )
-        request = ground.clean(prompt, "") if ground.clean else prompt
+        request = ground.clean(prompt, "")
         listing = list_directory(ground.root, options, ground.clean, ground.rules)
         self.parts = Parts(request, tuple(listing), constraints_section(options))
         self.reserved = room_for_files(self.parts, ground.ceiling) if ground.ceiling else self.parts
@@ -241,7 +242,7 @@ class _Dialogue:
             reply = self._put(Loaded(text, skipped, answer.complaint), files)
             answer = read_answer(reply)
         if isinstance(answer, Unreadable):
-            quoted = self.ground.clean(reply, "") if self.ground.clean else reply
+            quoted = self.ground.clean(reply, "")
             raise UnreadableAnswerError(answer.complaint, quoted, self.result())
         return self._answered(answer)
 

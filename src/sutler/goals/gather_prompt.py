@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.goals.ceiling import Ceiling
-from sutler.goals.context_files import secret_name
+from sutler.goals.context_files import Clean, secret_name, unchanged
 from sutler.goals.gather_options import Options
-from sutler.goals.loader import MODEL_RULES, Clean, build_matcher, resolve
+from sutler.goals.loader import MODEL_RULES, build_matcher, resolve
 from sutler.paths import RelPath, quote
 from sutler.scan.root import DIRECTORY, Root
 from sutler.scan.snapshot import ScanRules
@@ -23,7 +23,7 @@ EXCLUDED = frozenset(("node_modules", ".git", "dist", "build", ".next", "coverag
 
 
 def list_directory(
-    root: str, options: Options, clean: Clean | None = None, rules: ScanRules = MODEL_RULES
+    root: str, options: Options, clean: Clean = unchanged, rules: ScanRules = MODEL_RULES
 ) -> list[str]:
     """List files and folders below `dir`, sorted, down to `max_depth`. Leave out excluded files,
     links and names that hold a secret."""
@@ -42,7 +42,7 @@ def list_directory(
             full = f"{start}/{path}".removeprefix("./").lstrip("/") if start else path
             if name in exclusions or (unwanted and unwanted(name)):
                 continue
-            if clean and secret_name(path, clean):
+            if secret_name(path, clean):
                 continue
             if S_ISDIR(mode) and not name.startswith(".") and f"{full}/" not in closed:
                 entries.append(path)

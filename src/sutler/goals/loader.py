@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from sutler.errors import RefusedError
 from sutler.formats.assign import assign_text, build_here_doc_token, build_safe_base_name
-from sutler.goals.context_files import secret_name
+from sutler.goals.context_files import Clean, secret_name, unchanged
 from sutler.paths import RelPath, parse_relpath, quote
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, ScanRules
@@ -37,9 +37,6 @@ __all__ = [
     "read_include_files",
     "read_requested_files",
 ]
-
-Clean = Callable[[str, str], str]
-"""Redactor: (text, path) -> clean text."""
 
 MODEL_RULES = ScanRules(skip_file_bytes=None)
 """Scan rules for requests of a model, unless the caller has settings of its own."""
@@ -82,7 +79,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     max_files: float | None = None
     max_file_size: float | None = None
     root: str = "."
-    clean: Clean | None = None
+    clean: Clean = unchanged
     rules: ScanRules = MODEL_RULES
 
 
@@ -128,7 +125,7 @@ def read_requested_files(
                 continue
             if matches and not matches(file_path.rsplit("/", 1)[-1]):
                 continue
-            if options.clean and secret_name(file_path, options.clean):
+            if secret_name(file_path, options.clean):
                 continue
             read_files[file_path] = _content(base, file_path, options, named=False)
 
@@ -146,9 +143,7 @@ def read_include_files(
     options = load_options(options)
     with Root(options.root) as base:
         for file_path in include_paths:
-            if file_path not in read_files and not (
-                options.clean and secret_name(file_path, options.clean)
-            ):
+            if file_path not in read_files and not secret_name(file_path, options.clean):
                 read_files[file_path] = _content(base, file_path, options, named=True)
 
 
@@ -160,7 +155,7 @@ def _content(base: Root, file_path: str, options: LoadOptions, *, named: bool) -
         return Marker(f"[Error reading file: {error.what}]")
     verdict = _decision(base, path, options, named)
     if isinstance(verdict, Excluded):
-        rule = options.clean(str(verdict.rule), "") if options.clean else verdict.rule
+        rule = options.clean(str(verdict.rule), "")
         return Marker(f"[Error reading file: withheld ({verdict.reason}, {rule}): {quote(path)}]")
     limit = options.max_file_size
     blob = base.read(path, None if limit is None else int(limit))
@@ -171,7 +166,7 @@ def _content(base: Root, file_path: str, options: LoadOptions, *, named: bool) -
         message = _MESSAGES.get(blob.kind, blob.detail)
         return Marker(f"[Error reading file: {message}: {quote(path)}]")
     text = _text(blob.data)
-    return options.clean(text, path) if options.clean else text
+    return options.clean(text, path)
 
 
 def _decision(

@@ -15,7 +15,16 @@ from sutler.formats.document import Finding
 from sutler.goals import context_arguments, context_compat
 from sutler.goals.ceiling import Ceiling
 from sutler.goals.claw import Claw, load_claw
-from sutler.goals.context_files import GOAL_RULES, Ask, Clean, ContextFile, Gathered, Issue, Wanted
+from sutler.goals.context_files import (
+    GOAL_RULES,
+    Ask,
+    Clean,
+    ContextFile,
+    Gathered,
+    Issue,
+    Wanted,
+    unchanged,
+)
 from sutler.goals.discovery import Found, claw_files, find_bases, find_goal
 from sutler.goals.params import parse_words, validate
 from sutler.goals.redactions import PROMPT
@@ -72,7 +81,7 @@ class Hooks(Struct, frozen=True):
 
     note: Callable[[str], None] = _silent
     ask: Ask | None = None
-    clean: Clean | None = None
+    clean: Clean = unchanged
     tell: Callable[[int], None] | None = None
     count: Callable[[str, Iterable[Finding]], None] = lambda path, findings: None
 
@@ -129,8 +138,7 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
     )
     values = {"Args": arguments.values, "Context": outputs}
     text = render_goal(loaded, values, job.environ, store, compat=job.compat)
-    if hooks.clean:
-        text = hooks.clean(text, PROMPT)
+    text = hooks.clean(text, PROMPT)
     files: tuple[ContextFile, ...] = ()
     if job.paths or job.chosen != NOTHING_CHOSEN:
         claw = replace(claw, error_handling_mode=job.mode or claw.error_handling_mode)
@@ -201,9 +209,9 @@ def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[Cont
         if chosen.auto_tokens is not None:
             fill = chosen_context.ranked(project, prompt, chosen.auto_tokens, hooks.count)
     rules = rules_for(job.settings, "goal") if job.settings else GOAL_RULES
-    wanted = Wanted(paths, job.cwd, claw, job.depth, job.stdin, rules, hooks.tell)
+    wanted = Wanted(paths, job.cwd, claw, job.depth, job.stdin, rules, hooks.tell, hooks.clean)
     gather = context_compat.gather_files if job.compat else context_arguments.gather_files
-    gathered = gather(wanted, clean=hooks.clean)
+    gathered = gather(wanted)
     named = [*gathered.files, *(file for file in extra if file.path not in _paths(gathered.files))]
     filled = [file for file in fill if file.path not in _paths(named)]
     gathered = replace(gathered, files=(*named, *filled))
@@ -257,14 +265,13 @@ def target_of(claw: Claw, job: Job) -> Target:
     return Target(claw.command, claw.prompt_arg_template)
 
 
-def receipt(prompt: Prompt, delivery: Delivery, clean: Clean | None = None) -> Sent:
+def receipt(prompt: Prompt, delivery: Delivery, clean: Clean = unchanged) -> Sent:
     """Build the receipt, without the text itself: `{{prompt}}` replaces the prompt in the
     arguments."""
     words = tuple(
         word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words
     )
-    if clean:  # the user's own command line can hold a key
-        words = tuple(clean(word, "") for word in words)
+    words = tuple(clean(word, "") for word in words)  # the user's own line can hold a key
     digests = {
         file.path: sha256(file.content.encode(errors="surrogatepass")).hexdigest()
         for file in prompt.files
