@@ -1,1 +1,1 @@
-"""Translation only: the command line and the other doors."""
+"""Fronts: the command line and the other interfaces. They translate only."""

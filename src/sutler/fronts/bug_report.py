@@ -1,8 +1,8 @@
 """Turn an unexpected exception into a bug report in a private file, and a message that names it.
 
-A traceback in a terminal shows host paths and values, and does not say what to do. The report holds
-what a developer needs: command, version, platform and traceback. It passes the redactor, names
-modules instead of files, and replaces absolute paths, so that it can be sent as it is."""
+A traceback in a terminal shows host paths and values, and names no next step. The report holds what
+a developer needs: command, version, platform and traceback. It passes the redactor, names modules
+instead of files, and replaces absolute paths, so that it can be sent as it is."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 FOLDER = "bug-reports"
 MOST_REPORTS = 50
-"""Reports that are kept; a server that fails at every call must not fill the disk."""
+"""Limit of stored reports; a server that fails at every call must not fill the disk."""
 _FIRST, _LAST = 10, 40
-"""Frames shown of a long traceback, as an endless recursion has."""
+"""Frames shown of a long traceback, such as an endless recursion's."""
 _LONGEST_WORD = 300  # a pasted prompt on the command line is not part of a fault
 _ABSOLUTE = re.compile(r"(?<![\w./<>~])(?:/|[A-Za-z]:\\)[^\s'\"`<>,;:)\]}]+")
 
@@ -51,7 +51,7 @@ def explain(
 
 
 def build(words: Sequence[str], error: BaseException) -> str:
-    """The report before redaction."""
+    """Return the report before redaction."""
     import platform
     import shlex
 
@@ -69,7 +69,8 @@ def build(words: Sequence[str], error: BaseException) -> str:
 
 
 def guard_threads(words: Sequence[str]) -> None:
-    """Report what ends a thread of a server. Python's own hook would print a raw traceback."""
+    """Report an exception that ends a thread of a server. Python's own hook would print a raw
+    traceback."""
     import threading
 
     def report(fault: threading.ExceptHookArgs) -> None:
@@ -80,13 +81,13 @@ def guard_threads(words: Sequence[str]) -> None:
 
 
 def log(message: SutlerError) -> None:
-    """One line of a server's log."""
+    """Write one line to a server's log."""
     sys.stderr.write(f"sutler: {message.what} ({message.rule}); {message.next_step}\n")
     sys.stderr.flush()
 
 
 def _traceback(error: BaseException) -> Iterator[str]:
-    """The chain of exceptions, the one that was raised last at the end, as Python prints it."""
+    """Yield the chain of exceptions, the last one at the end, as Python prints it."""
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if earlier is not None:
         yield from _traceback(earlier)
@@ -120,7 +121,7 @@ def _frames(trace: TracebackType | None) -> Iterator[str]:
 
 
 def _place(error: BaseException) -> str:
-    """The innermost frame of this package."""
+    """Return the innermost frame of this package."""
     place, trace = "sutler", error.__traceback__
     while trace is not None:
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
@@ -144,7 +145,7 @@ def _clean(text: str, environ: Mapping[str, str]) -> str:
 
 
 def _without_paths(text: str, environ: Mapping[str, str]) -> str:
-    """Without absolute paths. Known folders first: their names may hold spaces."""
+    """Replace absolute paths, known folders first, since their names may hold spaces."""
     folders = [_current_folder(), environ.get("HOME", ""), sys.prefix]
     for folder in sorted((folder for folder in folders if len(folder) > 1), key=len, reverse=True):
         text = text.replace(folder, "<path>")
@@ -159,8 +160,8 @@ def _current_folder() -> str:
 
 
 def _write(text: str, environ: Mapping[str, str]) -> str:
-    """The file's name, or an empty string where no state can be kept. The same report is one
-    file."""
+    """Write the report; return its file name, or "" if no state can be stored. Equal reports are
+    one file."""
     try:
         from sutler.store import home
         from sutler.store.state import private_dir, private_file

@@ -18,13 +18,14 @@ _PROGRAMS = (
     ("", ("clip.exe",)),
 )
 OSC52_LIMIT = 100_000
-"""Bytes that common terminals still take in one OSC 52 sequence."""
+"""Bytes that common terminals accept in one OSC 52 sequence."""
 SECONDS = 10
-"""A clipboard program that has not taken the text by then will not."""
+"""Time limit for a clipboard program to take the text."""
 
 
 def copy(text: str, by_terminal: Callable[[str], None] | None = None) -> str:
-    """Copy `text`; returns where it went. Who owns the terminal just now says how it is asked."""
+    """Copy `text`; return its destination. The present owner of the terminal passes
+    `by_terminal`."""
     data = text.encode()
     for variable, command in _PROGRAMS:
         wanted = not variable or os.environ.get(variable)
@@ -38,8 +39,8 @@ def copy(text: str, by_terminal: Callable[[str], None] | None = None) -> str:
 
 
 def _handed_to(command: tuple[str, ...], data: bytes) -> bool:
-    """xclip and wl-copy stay behind to serve the clipboard: with a pipe for their output we would
-    wait for ever."""
+    """Pass data to a clipboard program. xclip and wl-copy stay in the background to serve it, so a
+    pipe for their output would never end."""
     null = subprocess.DEVNULL
     try:
         done = subprocess.run(
@@ -51,8 +52,8 @@ def _handed_to(command: tuple[str, ...], data: bytes) -> bool:
 
 
 def _by_terminal(data: bytes) -> str:
-    """OSC 52 asks the terminal to set the clipboard; it works over SSH. Only base64 of the pack is
-    sent."""
+    """Ask the terminal to set the clipboard by OSC 52, which works over SSH. Only base64 of the
+    pack is sent."""
     _check(data)
     try:
         with open("/dev/tty", "wb", buffering=0) as terminal:

@@ -1,6 +1,6 @@
-"""What the fronts share of a terminal: the streams of a command (stdout is data, stderr is notes
-and progress), files that the user names, and questions to a person. Nothing from a project reaches
-a terminal raw."""
+"""Terminal of the fronts: the streams of a command (stdout is data, stderr is notes and progress),
+files that the user names, and questions to a person. No text of a project reaches a terminal
+raw."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HOSTILE = (
 
 
 def harmless(text: str) -> str:
-    """Text as a terminal may show it: control and direction characters spelled out."""
+    """Spell out control and direction characters for a terminal."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     import re
@@ -37,7 +37,7 @@ def harmless(text: str) -> str:
 
 
 def read_bytes(name: str, limit: int = -1, next_step: str = "check the name") -> bytes:
-    """A file that the user names, or stdin for `-`; at most `limit` bytes of it."""
+    """Read a file that the user names, or stdin for `-`; at most `limit` bytes of it."""
     try:
         if name == "-":
             return sys.stdin.buffer.read(limit)
@@ -53,8 +53,8 @@ def read_bytes(name: str, limit: int = -1, next_step: str = "check the name") ->
 
 
 def read_text(name: str, limit: int = -1, next_step: str = "check the name") -> str:
-    """A file that the user names, or stdin, as text. Other encodings are refused: a guess could be
-    wrong."""
+    """Read a file that the user names, or stdin, as text. Other encodings are refused: a guess
+    could be wrong."""
     try:
         return read_bytes(name, limit, next_step).decode()
     except UnicodeDecodeError:
@@ -65,7 +65,7 @@ def read_text(name: str, limit: int = -1, next_step: str = "check the name") -> 
 
 
 def terminal_width(stream: TextIO | None, otherwise: int) -> int:
-    """The columns of the terminal behind a stream; COLUMNS comes first."""
+    """Return the columns of the terminal behind a stream; COLUMNS comes first."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
@@ -76,7 +76,7 @@ def terminal_width(stream: TextIO | None, otherwise: int) -> int:
 
 
 def folded(text: str, stream: TextIO, indent: int = 2) -> str:
-    """Text for a stream: on a terminal long lines break between words and go on indented."""
+    """Format text for a stream: on a terminal long lines break between words, with an indent."""
     if stream is None or not stream.isatty():
         return text
     room = terminal_width(stream, 80)
@@ -96,12 +96,12 @@ def _folded_line(line: str, room: int, indent: int) -> str:
 
 
 def at_terminal() -> bool:
-    """Whether a person reads stderr and types into stdin."""
+    """Return whether a person reads stderr and types into stdin."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def can_ask() -> bool:
-    """Whether a person can answer: on stdin, else on the terminal that shows stderr."""
+    """Return whether a person can answer: on stdin, else on the terminal that shows stderr."""
     if sys.stdin is not None and sys.stdin.isatty():
         return True
     if sys.stderr is None or not sys.stderr.isatty():
@@ -114,8 +114,8 @@ def can_ask() -> bool:
 
 
 def confirm(question: str) -> bool:
-    """Ask on stderr; the answer comes from stdin, or from the terminal if stdin is a pipe that
-    carries something else."""
+    """Ask on stderr; read the answer from stdin, or from the terminal if stdin is a pipe with other
+    data."""
     sys.stderr.write(question)
     sys.stderr.flush()
     if sys.stderr.isatty() and not (sys.stdin and sys.stdin.isatty()):
@@ -132,7 +132,7 @@ def _yes(stream: TextIO) -> bool:
 
 
 def described(approval: Approval) -> str:
-    """Everything an approval is bound to, each on its line and escaped."""
+    """Return all fields that an approval binds, each on its line and escaped."""
     from sutler.paths import quote
 
     rows = [
@@ -150,7 +150,7 @@ def described(approval: Approval) -> str:
 
 
 class Console:
-    """What one command may say. `quiet` silences notes, never errors; `as_json` asks for
+    """Output of one command. `quiet` silences notes, never errors; `as_json` selects
     machine-readable answers."""
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False, color: str = "auto") -> None:
@@ -163,7 +163,7 @@ class Console:
         self.note_painted(folded(harmless(text), sys.stderr))
 
     def note_painted(self, text: str) -> None:
-        """A note that is harmless already and may hold our own colours."""
+        """Print a note that is harmless already and may hold our own colours."""
         if not self.quiet:
             sys.stderr.write(f"{text}\n")
 
@@ -187,7 +187,8 @@ class Console:
             sys.stderr.write("\n".join(rows) + "\n")
 
     def answer(self, text: str) -> None:
-        """Data for a person: one text on stdout, its lines broken between words on a terminal."""
+        """Print data for a person: one text on stdout, its lines broken between words on a
+        terminal."""
         text = folded(text, sys.stdout)
         self.stream(
             [
@@ -198,8 +199,8 @@ class Console:
         )
 
     def reply(self, body: object, text: str) -> int:
-        """Answer with `body` as a JSON object if --json is given, else with `text`. Returns the
-        exit code of a command that is done."""
+        """Answer with `body` as a JSON object if --json is given, else with `text`. Return the exit
+        code of a finished command."""
         if self.as_json:
             import msgspec
 
@@ -213,8 +214,8 @@ class Console:
         self.stream([json_text(body).encode()])
 
     def stream(self, blocks: Iterable[bytes | memoryview]) -> None:
-        """Data as it comes. Into a file or a pipe the bytes are exact; on a terminal they are made
-        harmless."""
+        """Write data in blocks. Into a file or a pipe the bytes are exact; on a terminal they are
+        made harmless."""
         if sys.stdout is None:
             from sutler.errors import SutlerError
 
@@ -232,13 +233,13 @@ class Console:
         _write(b"")
 
     def progress(self, what: str) -> Progress:
-        """A bar on stderr while work is long: on a terminal only, and not when notes are
+        """Return a bar on stderr for long work, on a terminal only, and not if notes are
         unwanted."""
         self._progress = Progress(what, wanted=not self.quiet and sys.stderr.isatty())
         return self._progress
 
     def end_progress(self) -> None:
-        """Erase the bar, if there is one, before something else is written."""
+        """Erase the bar, if there is one, before other output."""
         if self._progress:
             self._progress.stop()
 
@@ -247,9 +248,9 @@ class Console:
 
 
 class Progress:
-    """`reading 1,234 of 5,678 files [####----]`, written over itself. Appears when work has taken
-    `DELAY` seconds, at most ten times a second, and leaves nothing behind. Without a total there is
-    a count and no bar."""
+    """A bar `reading 1,234 of 5,678 files [####----]`, overwritten in place. It appears after
+    `DELAY` seconds, changes at most ten times a second, and leaves nothing behind. Without a total
+    there is a count and no bar."""
 
     DELAY = 0.5
     PAUSE = 0.1
@@ -271,7 +272,7 @@ class Progress:
         self.tell(self._what, done, total)
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """Show a step, how much of it is done, and the total; 0 if the total is unknown."""
+        """Show a step, its progress, and the total; 0 if the total is unknown."""
         now = time.monotonic()
         if now < self._due:
             return
@@ -296,8 +297,8 @@ class Progress:
 
 
 def _write(block: bytes | memoryview) -> None:
-    """Into stdout's buffer, an empty block empties it. A full disk is our error, a reader who left
-    is not."""
+    """Write into stdout's buffer; an empty block flushes it. A full disk is our error, a reader
+    that has closed the pipe is not."""
     try:
         if block:
             sys.stdout.buffer.write(block)
@@ -333,8 +334,8 @@ def _wants_color(choice: str) -> bool:
 
 
 def json_text(body: Mapping[str, object]) -> str:
-    """One JSON document with the schema version first, indented for people, final newline for
-    tools."""
+    """Return one JSON document with the schema version first, indented for people, with a final
+    newline for tools."""
     import msgspec
 
     whole = {"schema_version": SCHEMA_VERSION, **body}
@@ -346,7 +347,7 @@ def json_text(body: Mapping[str, object]) -> str:
 
 
 def _spelled_out(value: object) -> object:
-    """The same value with every character that UTF-8 cannot carry spelled out."""
+    """Spell out every character in a value that UTF-8 cannot encode."""
     if isinstance(value, str):
         return value if _carried(value) else harmless(value)
     if isinstance(value, dict):
@@ -363,7 +364,7 @@ def _carried(text: str) -> bool:
 
 
 def asker() -> Callable[[Sequence[Problem]], bool] | None:
-    """Ask a person, if one is there to answer."""
+    """Return a function that asks a person, or None if none can answer."""
     if not at_terminal():
         return None
     from sutler.paths import quote

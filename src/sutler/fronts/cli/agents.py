@@ -1,5 +1,5 @@
-"""`sutler mcp` serves agents, `sutler mcp install` tells a client about it, `sutler call` calls one
-tool."""
+"""`sutler mcp` serves agents, `sutler mcp install` configures a client for it, `sutler call` calls
+one tool."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
 
 
 def _require_http(args: argparse.Namespace) -> None:
-    """Refuse an option that only a server over HTTP heeds."""
+    """Refuse an option that only a server over HTTP uses."""
     given = (
         ("--host", args.host),
         ("--port", args.port is not None),
@@ -159,8 +159,8 @@ def configure_call(parser: argparse.ArgumentParser) -> None:
 
 
 def run_call(args: argparse.Namespace, console: Console) -> int:
-    """With --json the answer is what a protocol client gets as structured content; an error is one
-    as well."""
+    """Call one tool. With --json the answer is the structured content of a protocol client, errors
+    included."""
     from sutler.tools import call, open_door
     from sutler.tools.declaration import as_object, failure, text_of
 

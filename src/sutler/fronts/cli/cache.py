@@ -1,4 +1,4 @@
-"""`sutler cache`: what earlier runs left to be faster, how much it is, and how to be rid of it."""
+"""`sutler cache`: files of earlier runs that save time, their size, and their removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of commands, by group: name, module, and what the command does.
+"""The table of commands, by group: name, module, and a sentence about the command.
 
 The module holds `configure_<name>(parser)` and `run_<name>(args, console) -> exit code`. Rows are
 plain tuples, because `--help` prints them without importing typing."""

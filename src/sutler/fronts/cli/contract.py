@@ -1,4 +1,4 @@
-"""`sutler contract check`: does a change keep to a task's file contract?"""
+"""`sutler contract check`: whether a change keeps to a task's file contract."""
 
 from __future__ import annotations
 

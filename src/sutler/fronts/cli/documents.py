@@ -1,4 +1,4 @@
-"""`sutler pack` where it makes a document: --type, --task, --format msgpack."""
+"""`sutler pack` when it makes a document: --type, --task, --format msgpack."""
 
 from __future__ import annotations
 
@@ -36,9 +36,8 @@ def run_document(
     wanted: str | None,
     rendered: Callable[[argparse.Namespace, Console, Project, str, str], int],
 ) -> int:
-    """One rule: with --type or --task, json and msgpack are the wire documents; another full pack
-    is `rendered`.
-    """
+    """Make a document. With --type or --task, json and msgpack are the wire documents; any other
+    full pack is `rendered`."""
     project = without_outputs(args, project)
     if args.task:
         _refuse_flags(args, console, wanted or "")
@@ -121,7 +120,8 @@ def _packer(project: Project) -> ContextPacker:
 
 
 def task_text(name: str) -> str:
-    """A task in a file that the user names; bounded, so that no file can fill the memory."""
+    """Read a task from a file that the user names, with a limit, so that no file can fill the
+    memory."""
     return read_text(name, MAX_TASK_CHARS * 4 + 1).removeprefix("\ufeff")
 
 

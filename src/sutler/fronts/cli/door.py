@@ -1,8 +1,7 @@
-"""`sutler ls|read|search|summarize|session`: the door from a shell, and what other commands of the
-door share.
+"""`sutler ls|read|search|summarize|session`: the reading tools from a shell, and the common parts
+of the tool commands.
 
-The caller is the user who runs the command, as the system knows it; nothing in the arguments says
-who asks."""
+The caller is the user who runs the command, by the system's account; no argument can change it."""
 
 from __future__ import annotations
 

@@ -65,4 +65,4 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "cache": ("sutler cache", "sutler cache clear"),
     "completion": ("sutler completion bash", "sutler completion zsh"),
 }
-"""By the command's name. A test parses each line with the command's own parser."""
+"""Examples by the command's name. A test parses each line with the command's own parser."""

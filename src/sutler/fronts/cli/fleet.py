@@ -1,4 +1,4 @@
-"""`sutler fleet` and `sutler worker`: the same engine over many repositories."""
+"""`sutler fleet` and `sutler worker`: packs and searches over many repositories."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def _add(queue: Queue, sources: list[str], console: Console) -> int:
 
 
 def _enqueue(fleet: Fleet, queue: Queue, words: list[str], console: Console) -> None:
-    """Queue what the present trees call for. What they replace stays until the new unit is done;
-    work that was not done is dropped."""
+    """Queue the units of the present trees. Replaced units stay until the new ones are done;
+    unstarted ones are dropped."""
     kinds = [kind for word in words for kind in word.split(",") if kind] or ["index"]
     unknown = sorted(set(kinds) - set(KINDS))
     if unknown:
@@ -188,7 +188,7 @@ def _draw(queue: Queue, bar: Progress) -> None:
 
 
 def _report(fleet: Fleet, console: Console, *, filled: bool = False) -> int:
-    """Show the status after work; a failure if units are left that were not only queued."""
+    """Show the status after work; return failure if units remain that were not only queued."""
     queue = open_queue(fleet)
     try:
         _status(queue, console)
@@ -260,7 +260,7 @@ def _watch(queue: Queue, console: Console) -> int:
 
 
 def _page(fleet: Fleet, queue: Queue) -> str:
-    """The status as one HTML page: no scripts, nothing from outside."""
+    """Return the status as one HTML page, without scripts or external parts."""
     units = queue.units()
     counts = Counter((unit.kind, unit.state) for unit in units)
     causes = Counter(unit.reason for unit in units if unit.state == "failed")

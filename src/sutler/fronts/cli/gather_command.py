@@ -1,4 +1,4 @@
-"""`sutler gather`: the model asks for files, round by round. Translation only."""
+"""`sutler gather`: a model requests files, round by round."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _hand_over(
 
 
 def _packed(result: Gathering, shape: str, project: Project) -> str:
-    """The gathered files as a pack, whole: the dialogue has decided what enters."""
+    """Return the gathered files as a pack, without a limit: the dialogue has chosen them."""
     if not result.paths:
         return ""
     chosen = project.only(result.paths)
@@ -158,7 +158,7 @@ def _packed(result: Gathering, shape: str, project: Project) -> str:
 def _continue(
     result: Gathering, args: argparse.Namespace, settings: Settings, job: Job, console: Console
 ) -> int:
-    """The goal of --then, with the gathered files as its context."""
+    """Run the goal of --then, with the gathered files as its context."""
     pairs = zip(result.paths, _contents(result), strict=True)
     files = tuple(ContextFile(path, content) for path, content in pairs)
     follow = replace(
@@ -177,7 +177,8 @@ def _contents(result: Gathering) -> list[str]:
 
 
 def _answering(job: Job) -> send.Target:
-    """claw.yaml's command; one that would open a session is asked for a single answer instead."""
+    """Return claw.yaml's command; one that would open a session gets arguments for a single
+    answer."""
     claw = load_claw(discovery.claw_files(outgoing_prompt.bases_here(False)))
     target = runner.target_of(claw, job)
     if target.template == send.PLACEHOLDER and target.command in (

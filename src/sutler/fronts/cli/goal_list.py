@@ -1,5 +1,5 @@
-"""`sutler goals` and `sutler trust`: which goals there are, and which of a project's own may run
-something."""
+"""`sutler goals` and `sutler trust`: the list of goals, and the right of a project's own goals to
+run programs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def run_goals(args: argparse.Namespace, console: Console) -> int:
 
 
 def _show(name: str, origin: str | None, compat: bool, console: Console) -> int:
-    """A goal's description and parameters, then its prompt as it is written."""
+    """Show a goal's description and parameters, then its prompt as written."""
     bases = [base for base in outgoing_prompt.bases_here(compat) if origin in (None, base.origin)]
     place = discovery.find_goal(name, bases, compat=compat)
     trusted = trust.goal_trusted(place, trust.TrustStore(outgoing_prompt.trust_file()))
@@ -144,7 +144,7 @@ def _add(args: argparse.Namespace, origin: str | None, compat: bool, console: Co
 
 
 def _drafted(name: str, args: argparse.Namespace) -> str:
-    """A goal written by the user's model command; one that does not parse is not written."""
+    """Return a goal written by the user's model command; an invalid one is not stored."""
     target = outgoing_prompt.target_from(args, outgoing_prompt.settings_here(args))
     if target is None:
         raise UsageError(
@@ -161,8 +161,8 @@ def _drafted(name: str, args: argparse.Namespace) -> str:
 
 
 def _home_for(origin: str | None, compat: bool) -> str:
-    """Where a new goal goes: as asked, else into the project's folder if it has one, else among the
-    user's own."""
+    """Return the folder of a new goal: the requested one, else the project's if it has one, else
+    the user's."""
     local = [base.path for base in outgoing_prompt.bases_here(compat) if base.origin == "local"]
     if origin == "local" or (origin is None and local):
         return local[0] if local else os.path.join(os.getcwd(), ".claw" if compat else ".sutler")
@@ -211,7 +211,7 @@ def run_trust(args: argparse.Namespace, console: Console) -> int:
 
 
 class _Grant(Struct, frozen=True):
-    """What is granted: a place, the digest it is bound to, and what a person has to see first."""
+    """A grant: a place, the digest it is bound to, and the lines that a person must see first."""
 
     place: str
     digest: str

@@ -1,4 +1,4 @@
-"""The options of `run`, `dry-run` and `gather`, and how their words are told from a goal's."""
+"""Options of `run`, `dry-run` and `gather`, and their separation from a goal's own words."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def add_compat(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
 
 
 def add_ceiling(parser: argparse.ArgumentParser) -> None:
-    """Limits of what is sent. Without one of these nothing is limited: the settings' budget is for
+    """Add limits of the prompt. Without them there is no limit: the settings' budget is for
     packs."""
     group = parser.add_argument_group("ceiling of each prompt (one of them; default: none)")
     value(group, "--max-tokens", "N", "maximum tokens, exact")
@@ -140,8 +140,8 @@ def add_target(parser: argparse.ArgumentParser) -> None:
 def split_words(
     parser: argparse.ArgumentParser, words: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Words of the command, and words of the goal: everything behind `--`, and before it every
-    option that the command does not have, with its value."""
+    """Split the words into those of the command, and those of the goal: everything after `--`, and
+    before it every option that the command lacks, with its value."""
     options = set(parser._option_string_actions)
     own: list[str] = []
     goals: list[str] = []

@@ -1,5 +1,4 @@
-"""`sutler run`, `dry-run` and `pass`: a goal becomes a prompt for a model command. Translation
-only."""
+"""`sutler run`, `dry-run` and `pass`: a goal becomes a prompt for a model command."""
 
 from __future__ import annotations
 
@@ -26,12 +25,12 @@ from sutler.paths import quote
 from sutler.secrets.cleaner import told
 
 ANSWER_BYTES = 64 * 1024 * 1024
-"""Bytes of an answer that --apply takes; a longer one is kept with -o."""
+"""Limit of an answer in bytes for --apply; a longer one can be stored with -o."""
 
 
 def job_of(args: argparse.Namespace, settings: Settings, console: Console) -> Job:
-    """The job that the words describe. A goal behind `-c`, which takes every word up to the next
-    option, is found there."""
+    """Build the job of a command line. A goal after `-c`, which takes every word up to the next
+    option, is recognised there."""
     paths = [path for group in args.context for path in group]
     if not all(args.context):
         console.note("sutler: -c has no path after it; no file is added")
@@ -152,7 +151,8 @@ def _rendered(job: Job, hooks: runner.Hooks, args: argparse.Namespace, console: 
 
 
 def _misspelled(job: Job, options: list[str]) -> list[str]:
-    """A hint for a word that became a parameter of the goal and resembles an option of ours."""
+    """Return a hint for a word that became a parameter of the goal and resembles an option of
+    ours."""
     notes = []
     for word in job.words:
         close = difflib.get_close_matches(word.partition("=")[0], options, n=1, cutoff=0.8)
@@ -174,7 +174,7 @@ def _outgoing(
 
 @contextmanager
 def _opened(path: str) -> Iterator[FileIO]:
-    """A file for the answer, without a buffer: what has streamed is in it."""
+    """Open a file for the answer, unbuffered, so that it holds everything streamed so far."""
     try:
         file = FileIO(path, "w")
     except OSError as error:
@@ -184,8 +184,8 @@ def _opened(path: str) -> Iterator[FileIO]:
 
 
 class _Answer:
-    """Takes the answer while it streams: to stdout, to the file of -o, and into memory for
-    --apply. A reader of stdout that has left does not end the run."""
+    """Receives the streamed answer: to stdout, to the file of -o, and into memory for --apply. A
+    reader of stdout that has closed it does not end the run."""
 
     def __init__(self, args: argparse.Namespace, console: Console, stack: ExitStack) -> None:
         self._console, self._blocks, self._size = console, list[bytes](), 0
@@ -217,7 +217,7 @@ class _Answer:
 
 
 def _apply(answer: str, prompt: Prompt, console: Console) -> int:
-    """The answer through `apply`: base versions are those of the files in the prompt."""
+    """Apply the answer like `sutler apply`; base versions are those of the files in the prompt."""
     from sutler.edits.versions import Shown
     from sutler.fronts.cli.writing import apply_text
 

@@ -1,4 +1,4 @@
-"""`sutler scan`, `sutler tree` and `sutler why`: look before packing."""
+"""`sutler scan`, `sutler tree` and `sutler why`: inspection before packing."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
 
 
 def _answer_snapshot(project: Project, console: Console) -> int:
-    """Seed 004's ProjectSnapshot."""
+    """Print seed 004's ProjectSnapshot."""
     try:
         console.answer_json(msgspec.to_builtins(project.snapshot()))
     except RecursionError:
@@ -138,7 +138,7 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
 
 
 def directory_totals(files: tuple[Shown, ...]) -> dict[str, int]:
-    """The weight of each directory, everything below it included; the root is the empty path.
+    """Sum the weight of each directory, everything below it included; the root is the empty path.
     Levels that no tree shows count for the last one that it does."""
     totals = {"": 0}
     for file in files:
@@ -158,8 +158,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def _bar(part: int, whole: int) -> str:
-    """A share of the whole as a bar of `BAR` letters, exact to an eighth of one; what is there at
-    all has a mark."""
+    """Draw a share of the whole as a bar of `BAR` letters, exact to an eighth of one; any share
+    above zero has a mark."""
     eighths = min(BAR * 8, max(1, part * BAR * 8 // max(whole, 1))) if part else 0
     full, rest = divmod(eighths, 8)
     drawn = "█" * full + (_EIGHTHS[rest] if rest else "")
@@ -167,7 +167,8 @@ def _bar(part: int, whole: int) -> str:
 
 
 def _rows(files: tuple[Shown, ...], totals: dict[str, int], args: argparse.Namespace) -> list[str]:
-    """Heaviest first inside each directory, so that the branch to cut is on top."""
+    """Return rows, the heaviest first inside each directory, so that the branch to cut is on
+    top."""
     children: dict[str, list[tuple[int, str, bool]]] = {}
     for path, weight in totals.items():
         if path:
@@ -212,7 +213,7 @@ def configure_why(parser: argparse.ArgumentParser) -> None:
 
 
 def _standing(body: Mapping[str, Any]) -> str:
-    """The place in the ranking for a goal, with the evidence, and the files before it."""
+    """Describe the place in the ranking for a goal, with the evidence, and the files before it."""
     rows = [f"rank: {body['rank']}"] if body.get("rank") else []
     rows += [f"  {line}" for line in body.get("evidence", ())]
     if body.get("before"):
@@ -221,8 +222,8 @@ def _standing(body: Mapping[str, Any]) -> str:
 
 
 def run_why(args: argparse.Namespace, console: Console) -> int:
-    """The decision of the code that acts: for a pack the scan, then selection, reading and the
-    budget; for the other doors their own rules."""
+    """Print the decision of the code that acts: for a pack the scan, then selection, reading and
+    the budget; for the other doors their own rules."""
     place = locate([], os.getcwd())
     path = path_within(place.root, args.path)
     settings = options.settings_for(args, place.root)

@@ -1,5 +1,4 @@
-"""`sutler log`, `verify`, `approve`, `deny` and `stats`: what was done at the door, and what
-waits."""
+"""`sutler log`, `verify`, `approve`, `deny` and `stats`: past calls, and pending approvals."""
 
 from __future__ import annotations
 
@@ -87,7 +86,7 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
 
 
 def _recorded(door: Door, tool: str, act: object) -> object:
-    """An act on the ledger itself, with its own row."""
+    """Perform an act on the ledger itself, with its own row."""
     assert callable(act)  # noqa: S101  # for the type checker
     request = Call(id=secrets.token_hex(16), tool=tool, effect="list", path=ROOT)
     return door.gate.enter(request, lambda: (act(), Outcome()))
@@ -173,7 +172,7 @@ def _list_grants(args: argparse.Namespace, console: Console) -> int:
 
 
 def _pending(door: Door) -> list[Approval]:
-    """What waits for a person, oldest first."""
+    """Return the pending approvals, oldest first."""
     return [item.approval for item in waiting(door.gate.store, door.gate.clock())]
 
 
@@ -243,8 +242,8 @@ def _settle(
 
 
 def _need_a_person() -> None:
-    """An agent with a shell must not approve for itself by accident; it can still lie about a
-    terminal."""
+    """Require a terminal: an agent with a shell must not approve for itself by accident; it can
+    still fake a terminal."""
     if not sys.stdin.isatty():
         raise DeniedError(
             "approving needs a terminal",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(words: Sequence[str]) -> int:
-    """One whole command: parse, act, and translate whatever happens into an exit code."""
+    """Run one whole command: parse, act, and translate any result into an exit code."""
     plain = "--color=never" in words or "--color never" in " ".join(words)
     console = Console(
         quiet="--quiet" in words or "-q" in words,
@@ -51,8 +51,8 @@ def run(words: Sequence[str]) -> int:
 
 
 def _callable(hint: str) -> str:
-    """A hint whose commands begin with the words by which this program was called, where `sutler`
-    is not on the PATH."""
+    """Return a hint whose commands begin with the words of this call, if `sutler` is not on the
+    PATH."""
     import re
     import shlex
     from shutil import which
@@ -65,7 +65,7 @@ def _callable(hint: str) -> str:
 
 
 def _unforeseen(error: OSError | MemoryError) -> SutlerError:
-    """What no other place foresaw: said in one sentence all the same."""
+    """Describe an unexpected system error in one sentence."""
     if isinstance(error, MemoryError):
         return SutlerError(
             "there is not enough memory", next_step="leave out large files with --skip-over SIZE"
@@ -83,7 +83,7 @@ def _unforeseen(error: OSError | MemoryError) -> SutlerError:
 
 
 def _without_secrets(error: SutlerError) -> SutlerError:
-    """An error may quote a name, a rule or a setting, and any of them may hold a secret."""
+    """Redact an error, which may quote a name, a rule or a setting that holds a secret."""
     from sutler.secrets.cleaner import told
 
     for field in ("what", "rule", "next_step"):
@@ -126,7 +126,7 @@ def _dispatch(words: Sequence[str]) -> int:
 
 
 def _packed(words: Sequence[str]) -> Sequence[str]:
-    """The words of a pack, where no command is named: `sutler .`, `sutler -o pack.md`, `sutler
+    """Return the words of a pack if no command is named: `sutler .`, `sutler -o pack.md`, `sutler
     URL`. Anything else is a misspelt command."""
     name = words[0]
     if name.startswith("-") or os.path.lexists(name) or "/" in name:
@@ -144,11 +144,11 @@ def _packed(words: Sequence[str]) -> Sequence[str]:
 VARIABLES = ("SUTLER_SESSION", "SUTLER_STORE", "SUTLER_PROJECT")
 """Variables besides those of settings."""
 OTHERS = ("ARG_", "TEST_", "BENCH_", "FUZZ", "CORPORA", "NODE_MODULES", "REAL_REPOS", "KEEP")
-"""How names begin, after SUTLER_, that are for scripts of goals, and for tests and benchmarks."""
+"""Prefixes, after SUTLER_, of variables for scripts of goals, and for tests and benchmarks."""
 
 
 def _warn_of_variables(console: Console) -> None:
-    """Name a SUTLER_ variable that no part of sutler reads: it is a misspelt setting."""
+    """Warn of a SUTLER_ variable that no part of sutler reads: it is a misspelt setting."""
     names = [name for name in os.environ if name.startswith("SUTLER_")]
     if not names:
         return
@@ -166,12 +166,12 @@ def _warn_of_variables(console: Console) -> None:
 
 
 _PASSING = ("run", "dry-run", "gather")
-"""Commands that hand words on to a goal."""
+"""Commands that pass words on to a goal."""
 _CLAW_WORDS = {"list": ("goals", "list"), "add": ("goals", "add")}
 
 
 def _as_goal(words: Sequence[str]) -> list[str]:
-    """The words as claw understands them: a command of claw, or the bare name of a goal. Empty if
+    """Return the words by claw's rules: a command of claw, or the bare name of a goal; empty if
     they are neither."""
     name, *rest = words
     if name in _CLAW_WORDS:
@@ -184,7 +184,8 @@ def _as_goal(words: Sequence[str]) -> list[str]:
 
 
 def _row(name: str, what: str) -> str:
-    """A command and what it does, within 80 columns; textwrap would double the time of `--help`."""
+    """Format a command and its sentence within 80 columns; textwrap would double the time of
+    `--help`."""
     line = f"  {name:<11} {what}"
     if len(line) <= 80:  # the width of a terminal that was never changed
         return line

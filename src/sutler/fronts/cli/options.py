@@ -1,7 +1,7 @@
-"""From a command to its parser, the flags that several commands share, and how flags, files and
-environment become settings.
+"""The parser of a command, the flags that several commands share, and the settings from flags,
+files and environment.
 
-argparse is imported only once a command is known to run."""
+argparse is imported only once the command is known."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Group = argparse._ArgumentGroup
 
 
 def flag(group: argparse._ActionsContainer, names: str, help: str) -> None:
-    """An option that is given or not."""
+    """Add an option without a value."""
     group.add_argument(*names.split(), action="store_true", help=help)
 
 
 def switch(
     group: argparse._ActionsContainer, names: str, dest: str, help: str, *, to: bool = True
 ) -> None:
-    """An option that turns a setting on, or off."""
+    """Add an option that turns a setting on, or off."""
     group.add_argument(*names.split(), action="store_const", const=to, dest=dest, help=help)
 
 
@@ -51,7 +51,7 @@ def value(
     default: object = None,
     nargs: str | None = None,
 ) -> None:
-    """An option or operand with a text."""
+    """Add an option or operand with a text."""
     group.add_argument(*names.split(), metavar=metavar, help=help, default=default, nargs=nargs)
 
 
@@ -65,7 +65,7 @@ def one_of(
     dest: str | None = None,
     metavar: str | None = None,
 ) -> None:
-    """An option with one of a few words."""
+    """Add an option with one of a few words."""
     group.add_argument(
         *names.split(),
         choices=tuple(choices),
@@ -85,14 +85,14 @@ def add_action(
     nargs: str | None = "?",
     metavar: str | None = None,
 ) -> None:
-    """The operand that says what the command does; optional unless `nargs` is None."""
+    """Add the operand that selects the action of a command; optional unless `nargs` is None."""
     group.add_argument(
         "action", choices=tuple(choices), help=help, default=default, nargs=nargs, metavar=metavar
     )
 
 
 def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, str]) -> None:
-    """Actions, each with its explanation, and the operands that they take."""
+    """Add actions, each with its explanation, and their operands."""
     help = "; ".join(f"{name}: {text}" for name, text in actions.items())
     add_action(parser, actions, help, nargs=None, metavar="ACTION")
     value(parser, "words", "ARG", "what the action takes", nargs="*")
@@ -114,12 +114,12 @@ def integer(
 
 
 def repeated(group: argparse._ActionsContainer, names: str, metavar: str, help: str) -> None:
-    """An option that may be given several times; its values make a list."""
+    """Add an option that may be given several times; its values make a list."""
     group.add_argument(*names.split(), action="append", default=[], metavar=metavar, help=help)
 
 
 def explain(parser: argparse.ArgumentParser, text: str) -> None:
-    """Add a paragraph behind the options of a command's help."""
+    """Add a paragraph after the options of a command's help."""
     parser.epilog = "\n\n".join(filter(None, (text, parser.epilog)))
 
 
@@ -177,7 +177,7 @@ def _globs(group: Group, names: str, help: str) -> None:
 
 
 def formats_help() -> str:
-    """The help of --format, from the table of formats; its first row is the default."""
+    """Return the help of --format, from the table of formats; its first row is the default."""
     rows = [f"{name}: {module.DESCRIPTION}" for name, module in FORMATS.items()]
     return "; ".join((f"{rows[0]} (default, unless -o ends in .xml or .json)", *rows[1:]))
 
@@ -206,12 +206,12 @@ BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
 
 
 def lift_budget(args: argparse.Namespace) -> None:
-    """No limit unless one is given, for commands that measure and do not pack."""
+    """Remove the default limit, for commands that measure and do not pack."""
     args.no_budget = args.no_budget or not any(getattr(args, name) for name in BUDGETS)
 
 
 def flags_layer(args: argparse.Namespace) -> Layer:
-    """The flags that were given, as the last layer."""
+    """Return the flags of the command line as the last layer."""
     given = vars(args).items()
     table = {name: got for name, got in given if name in config.BY_NAME and got not in (None, [])}
     if getattr(args, "no_budget", False):
@@ -224,7 +224,7 @@ def flags_layer(args: argparse.Namespace) -> Layer:
 
 
 def settings_for(args: argparse.Namespace, root: str) -> Settings:
-    """Defaults < user < project < environment < flags, for the project at `root`."""
+    """Resolve defaults < user < project < environment < flags, for the project at `root`."""
     layers = [*project_config(root, os.environ, getattr(args, "profile", ""))]
     layers += [config.layer_from_environment(os.environ), flags_layer(args)]
     settings = config.resolve(layers)
@@ -239,7 +239,8 @@ def settings_for(args: argparse.Namespace, root: str) -> Settings:
 
 
 def _format_of(file: str) -> str:
-    """The format that a file's ending promises; "" for `.md`, `.txt` and others, which hold any."""
+    """Return the format that a file's ending means; "" for `.md`, `.txt` and others, which hold
+    any."""
     return next(
         (name for name in ("claude", "xml", "json") if file.endswith(FORMATS[name].ENDING)), ""
     )
@@ -256,8 +257,8 @@ argparse.ngettext = lambda one, many, count: one if count == 1 else many  # type
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a wrong word is a UsageError like every other, and help begins with what the
-    command does. The description is made when help is asked for."""
+    """argparse with UsageError for wrong words, and help that begins with the purpose of the
+    command. The description is built when help is requested."""
 
     command: Command
 
@@ -266,8 +267,8 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, next_step=_nearest(message) or f"see '{self.prog} --help'")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """Parse the words of a command line. Answer another packer's option, or a misspelt one,
-        with ours."""
+        """Parse the words of a command line. For another packer's option, or a misspelt one, the
+        error names ours."""
         args, rest = self.parse_known_args(words)
         if not rest:
             return args
@@ -282,7 +283,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def format_help(self) -> str:
-        """The sentence and the examples first, then usage and options."""
+        """Return the sentence and the examples first, then usage and options."""
         formatter = self._get_formatter()
         formatter.add_text(described(self.command))
         formatter.add_usage(
@@ -298,7 +299,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _nearest(message: str) -> str:
-    """The nearest of the values that an option takes, after a value that it does not take."""
+    """Return the nearest of an option's values to a wrong one."""
     import difflib
 
     match = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
@@ -308,8 +309,8 @@ def _nearest(message: str) -> str:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """argparse asks for a formatter with every argument it is given, and by itself imports shutil
-    to learn the width of the terminal: half the cost of building a parser."""
+    """Return a formatter of fixed width. argparse asks for one with every argument, and by itself
+    imports shutil to learn the width of the terminal: half the cost of building a parser."""
     return argparse.RawDescriptionHelpFormatter(prog, width=terminal_width(sys.__stdout__, 80) - 2)
 
 
@@ -327,7 +328,7 @@ def load(command: Command) -> tuple[Parser, Act]:
 
 
 def described(command: Command) -> str:
-    """What the command does in one sentence, then two examples."""
+    """Return a sentence about the command, then two examples."""
     import textwrap
 
     from sutler.fronts.cli.examples import EXAMPLES
@@ -341,7 +342,7 @@ def described(command: Command) -> str:
 
 
 def usage_of(parser: argparse.ArgumentParser, command: Command) -> str:
-    """The usage line: options are explained below it, arguments are named."""
+    """Return the usage line: options are explained below it, arguments are named."""
     placed = [action for action in parser._actions if not action.option_strings]
     return " ".join((f"sutler {command[0]}", "[OPTION ...]", *map(_placed, placed)))
 
@@ -352,7 +353,7 @@ def _placed(action: argparse.Action) -> str:
 
 
 def value_of(action: argparse.Action) -> str:
-    """How usage names the value of an argument."""
+    """Return the name of an argument's value in the usage."""
     if isinstance(action.metavar, str):
         return action.metavar
     if action.choices is not None:
@@ -379,7 +380,7 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
 
 
 def whole_parser() -> argparse.ArgumentParser:
-    """Every command in one parser: what completion scripts and the manual are made from."""
+    """Return one parser with every command, the source of completion scripts and the manual."""
     parser = argparse.ArgumentParser(
         prog="sutler", description="Make the context that a task needs, within a hard budget."
     )

@@ -1,5 +1,5 @@
-"""What `run`, `dry-run` and `gather` share before a prompt leaves: settings, questions to a person,
-the summary line and the receipt."""
+"""Common steps of `run`, `dry-run` and `gather` before a prompt leaves: settings, questions to a
+person, the summary line and the receipt."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def settings_here(args: argparse.Namespace, root: str | None = None) -> Settings
 
 
 def compat_of(args: argparse.Namespace, settings: Settings) -> bool:
-    """Whether claw's rules hold: the flag, else the setting."""
+    """Return whether claw's rules apply: by the flag, else by the setting."""
     return (args.compat or settings.text("goals_compat")) == "claw"
 
 
 def ceiling_from(args: argparse.Namespace, settings: Settings) -> Ceiling | None:
-    """The ceiling that the flags set; the settings' budget is a pack's and takes no part."""
+    """Return the ceiling of the flags; the settings' budget is for packs and takes no part."""
     if all(getattr(args, name, None) is None for name in _LIMITS):
         return None
     limit, unit = config.resolve([options.flags_layer(args)]).limit()
@@ -48,13 +48,13 @@ def ceiling_from(args: argparse.Namespace, settings: Settings) -> Ceiling | None
 
 
 def own_commands(settings: Settings) -> dict[str, str]:
-    """The user's `[commands]` by name."""
+    """Return the user's `[commands]` by name."""
     pairs = (text.partition("=") for text in settings.words("commands"))
     return {name.strip(): line.strip() for name, _, line in pairs if line.strip()}
 
 
 def target_from(args: argparse.Namespace, settings: Settings) -> send.Target | None:
-    """The program named by a flag; None leaves it to claw.yaml."""
+    """Return the program named by a flag; None leaves it to claw.yaml."""
     if args.command and args.to:
         raise UsageError("--command and --to are given together", next_step="keep one of them")
     if args.command:
@@ -73,7 +73,7 @@ def bases_here(compat: bool) -> tuple[discovery.Base, ...]:
 def hooks_of(
     console: Console, settings: Settings, compat: bool = False
 ) -> tuple[Hooks, Redactions]:
-    """The callbacks of a run, and the redactor behind them, which counts what it replaces."""
+    """Return the callbacks of a run, and its redactor, which counts its replacements."""
     redactions = Redactions(Project(settings=settings).numbered().clean())
     progress = console.progress("reading context files:").__enter__()
 
@@ -109,7 +109,7 @@ def tokens_of(text: str, settings: Settings) -> int | None:
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A prompt that is about to leave: its text, its files, and where it goes."""
+    """A prompt that is about to leave: its text, its files, and its destination."""
 
     text: str
     files: Mapping[str, str]
@@ -119,7 +119,7 @@ class Outgoing(msgspec.Struct, frozen=True):
     ceiling: Ceiling | None = None
 
     def announce(self, console: Console) -> None:
-        """`12 files, 18,204 tokens, 2 redacted, to ...`, and what was redacted where."""
+        """Print `12 files, 18,204 tokens, 2 redacted, to ...`, and the redactions by file."""
         console.end_progress()
         tokens = tokens_of(self.text, self.settings)
         number = len(self.files)
@@ -134,8 +134,8 @@ class Outgoing(msgspec.Struct, frozen=True):
             console.note(f"sutler: redacted: {told(str(self.redactions))}")
 
     def record(self, sent: runner.Sent, job: Job, console: Console) -> None:
-        """Record what is about to leave, before it leaves: a model command that fails has read it
-        all the same."""
+        """Record the prompt before it leaves: a model command that fails has read it all the
+        same."""
         from sutler.pack import receipts
         from sutler.scan.place import locate
 
@@ -156,7 +156,7 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 
 def sent_text(name: str, where: str, text: str, files: Mapping[str, str]) -> runner.Sent:
-    """The record of a text and the files in it, by digest."""
+    """Return the record of a text and the files in it, by digest."""
     digests = {
         path: sha256(content.encode(errors="surrogatepass")).hexdigest()
         for path, content in files.items()

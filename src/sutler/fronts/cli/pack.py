@@ -68,7 +68,7 @@ def run_rendered(
     goal: str,
     reason: str = "asked for",
 ) -> int:
-    """A rendered pack, in one of `FORMATS`, which `unpack` reads."""
+    """Make a rendered pack, in one of `FORMATS`, which `unpack` reads."""
     project = pack_words.without_outputs(args, project)
     wants_tokens = args.counter is not None or not console.quiet or args.json or bool(args.report)
     packing = project.pack(
@@ -114,8 +114,7 @@ def run_rendered(
 
 @contextmanager
 def following(packing: Packing, console: Console) -> Iterator[None]:
-    """Bars while the project is scanned, indexed, read and redacted, where a terminal is there to
-    show them."""
+    """Show bars while the project is scanned, indexed, read and redacted, on a terminal only."""
     with console.progress(
         "reading and redacting" if packing.project.settings.flag("redact") else "reading"
     ) as bar:
@@ -125,7 +124,7 @@ def following(packing: Packing, console: Console) -> Iterator[None]:
 
 
 def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> str:
-    """Send the pack where it should go; returns a name for that place."""
+    """Send the pack to its destination; return a name for that."""
     if args.split:
         from sutler.fronts.cli.split import write_parts
 
@@ -152,7 +151,7 @@ def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> st
 
 
 def _cited(packing: Packing) -> Iterator[bytes]:
-    """The lines that the pack would show, one range a line, with the reason of the file."""
+    """Yield the lines that the pack would show, one range a line, with the reason of the file."""
     sections: list[Section] = []
     packing.watch = sections.append
     packing.text()
@@ -173,7 +172,7 @@ def _check_assign(args: argparse.Namespace) -> None:
 
 
 def own_texts(args: argparse.Namespace) -> tuple[str, str]:
-    """The user's header and instructions, read and checked."""
+    """Return the user's header and instructions, read and checked."""
     if not (args.header or args.instructions or args.template):
         return "", ""
     from sutler.fronts.cli import user_texts as texts
@@ -183,14 +182,15 @@ def own_texts(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _own_form(packing: Packing, args: argparse.Namespace) -> Iterator[bytes]:
-    """The pack in a form that is no format: citations, assignments, or the user's template."""
+    """Yield the pack in a form that is no format: citations, assignments, or the user's
+    template."""
     if args.cite:
         return _cited(packing)
     return _assigned(packing) if args.assign else _through(packing, args.template)
 
 
 def _form(args: argparse.Namespace) -> str:
-    """The name of the form that is no format, for the summary."""
+    """Return the name of the form that is no format, for the summary."""
     if args.cite:
         return "as path:start-end"
     if args.assign:
@@ -205,8 +205,8 @@ def _through(packing: Packing, file: str) -> Iterator[bytes]:
 
 
 def _assigned(packing: Packing) -> Iterator[bytes]:
-    """The files of the pack as seed 000's assignments: the same choice, the same budget, another
-    spelling."""
+    """Yield the files of the pack as seed 000's assignments: the same choice and the same
+    budget."""
     from sutler.formats import parse
     from sutler.formats.assign import assign_text
     from sutler.fronts.cli.user_texts import require_within
@@ -234,7 +234,7 @@ def _check_destination(args: argparse.Namespace) -> None:
 
 
 def _check_effect(args: argparse.Namespace, document: bool) -> None:
-    """Refuse an option that would do nothing beside the others."""
+    """Refuse an option that would have no effect beside the others."""
     ranked = bool(args.goal or args.since)
     needs = (
         ("--fill", args.fill and not ranked, "--goal or --since"),
@@ -250,7 +250,7 @@ def _check_effect(args: argparse.Namespace, document: bool) -> None:
 
 
 def spelled(report: Report) -> object:
-    """The report with every path as JSON carries it."""
+    """Return the report with every path encoded for JSON."""
     body = msgspec.to_builtins(report)
     for row in (*body["shown"], *body["excluded"], *body["problems"]):
         row["path"] = wire_path(row["path"])
@@ -282,7 +282,7 @@ def run_tokens(args: argparse.Namespace, console: Console) -> int:
 
 
 def open_project(args: argparse.Namespace) -> tuple[Project, str]:
-    """The project that a command line names, with its settings, and the goal."""
+    """Return the project of a command line with its settings, and the goal."""
     goal = getattr(args, "goal", None) or ""
     paths = list(args.paths)
     if args.stdin:
@@ -305,7 +305,7 @@ def open_project(args: argparse.Namespace) -> tuple[Project, str]:
 
 
 def here(args: argparse.Namespace, paths: list[str]) -> list[str]:
-    """The paths with a remote repository or an archive replaced by its folder in the cache."""
+    """Replace remote repositories and archives among the paths by their folders in the cache."""
     if not any("/" in path or path.endswith(ARCHIVES) for path in paths):
         return paths
     from sutler.remote.archive import is_archive, unpacked
@@ -332,10 +332,10 @@ def here(args: argparse.Namespace, paths: list[str]) -> list[str]:
 
 
 ARCHIVES = (".whl", ".zip", ".gz", ".tgz", ".tar", ".xz", ".bz2")
-"""How names end that may be archives; `sutler.remote.archive` decides."""
+"""File endings that may mean an archive; `sutler.remote.archive` decides."""
 
 
 def names_from(data: bytes) -> list[str]:
-    """File names as tools print them: NUL-separated if there is a NUL, else one a line."""
+    """Parse file names as tools print them: NUL-separated if there is a NUL, else one a line."""
     separator = b"\0" if b"\0" in data else b"\n"
     return [os.fsdecode(name.rstrip(b"\r")) for name in data.split(separator) if name.strip()]

@@ -1,6 +1,5 @@
-"""What `sutler pack` prints for people: its summary, within the width of the terminal, and its
-options, in the groups of its help; and the files and receipts that a run leaves.
-"""
+"""Output of `sutler pack` for people: its summary, within the width of the terminal, its options,
+in the groups of its help, and the files and receipts of a run."""
 
 from __future__ import annotations
 
@@ -29,16 +28,15 @@ NAMED_PROBLEMS = 3
 
 
 LEFT_OUT = ("--goal TEXT puts what a task needs first", "-i GLOB chooses", "--no-budget packs all")
-"""What to do about files that a ceiling left out."""
+"""Advice for files that a ceiling omitted."""
 
 
 def summary(
     report: Report, destination: str, console: Console, advice: Sequence[str], form: str = ""
 ) -> str:
-    """What is in, what is out and why, the budget, what was changed, problems, the largest files,
-    the destination; `advice` on what the budget left out; and the `form` in which the pack was
-    written, where that is no format.
-    """
+    """Summarise a pack: files in and out with reasons, the budget, changes, problems, the largest
+    files, the destination; `advice` on omissions of the budget; and the `form` if it is no
+    format."""
     over = any(item.reason == "budget" for item in report.excluded)
     more = "+" if capped(report.excluded) else ""
     by_name = (("by name", [line.removeprefix("left out by name: ")]) for line in report.by_name)
@@ -72,9 +70,8 @@ def summary(
 
 
 def wrapped(parts: Iterable[str], room: int) -> list[str]:
-    """The parts, joined by commas, in lines of at most `room` columns. A line breaks between parts,
-    and inside a part between words.
-    """
+    """Join the parts by commas, in lines of at most `room` columns. A line breaks between parts,
+    and inside a part between words."""
     words = list(parts)
     pieces = [f"{word}," for word in words[:-1]] + words[-1:]
     lines: list[str] = []
@@ -91,7 +88,7 @@ def wrapped(parts: Iterable[str], room: int) -> list[str]:
 
 
 def shortened(path: str, room: int) -> str:
-    """A path within `room` columns: the middle is left out, the file's name stays."""
+    """Shorten a path to `room` columns: the middle is omitted, the file's name stays."""
     room = max(room, 8)
     if len(path) <= room:
         return path
@@ -137,7 +134,7 @@ def _budget(report: Report) -> list[str]:
 
 
 def _stop(report: Report) -> list[str]:
-    """What the stop rule expects of a pack for a goal, and what it would have shown next."""
+    """Describe the expectation of the stop rule for a goal, and the next regions."""
     listing = report.listing
     if listing.abstained:
         return ["nothing in this project fits the goal well enough", "--fill shows the best anyway"]
@@ -173,7 +170,7 @@ def _notes(report: Report) -> list[str]:
 
 
 def _problems(report: Report, room: int) -> list[str]:
-    """The first problems by name; `--json` has all of them."""
+    """Return the first problems by name; `--json` has all of them."""
     named = [
         f"{shortened(quote(problem.path), room - len(problem.kind) - 2)} {problem.kind}"
         for problem in report.problems[:NAMED_PROBLEMS]
@@ -188,7 +185,7 @@ def _largest(report: Report, room: int) -> list[str]:
 
 
 OTHER_FORMATS = ("msgpack", "prompt", "assign")
-"""Formats that are written and that `unpack` does not read."""
+"""Formats that can be written, but not read by `unpack`."""
 
 _TRANSFORMS = {
     "remove-comments": "remove comments, in languages with a grammar; lines stay",
@@ -288,7 +285,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_content(out: argparse._ArgumentGroup) -> None:
-    """What the pack shows of each file, and besides the files."""
+    """Add the options for the contents of a pack."""
     value(out, "--header", "TEXT|FILE", "a text of yours before the files, redacted")
     value(out, "--instructions", "FILE", "a text of yours behind the files, redacted")
     one_of(
@@ -352,7 +349,7 @@ def _add_safety(parser: argparse.ArgumentParser) -> None:
 def leave_receipt(
     project: Project, receipt: receipts.Receipt, file: str | None, console: Console
 ) -> receipts.Receipt:
-    """Store the receipt of what has left, and write it to `file` too if one is named."""
+    """Store the receipt of a pack, and write it to `file` too if that is named."""
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:
         console.note(trouble)
@@ -362,7 +359,7 @@ def leave_receipt(
 
 
 def without_outputs(args: argparse.Namespace, project: Project) -> Project:
-    """The project without what this run writes: its pack, its receipt and its page."""
+    """Return the project without the outputs of this run: its pack, its receipt and its page."""
     wrote = args.output and args.output != "-"
     names = outputs(args.output, args.split) if wrote else _behind_stdout()
     names += [name for name in (args.report, args.receipt) if name]
@@ -370,9 +367,8 @@ def without_outputs(args: argparse.Namespace, project: Project) -> Project:
 
 
 def _behind_stdout() -> list[str]:
-    """The file to which the shell sends stdout, as in `sutler pack > pack.md`, where the system
-    tells: it is there, empty, before the scan begins.
-    """
+    """Return the file to which the shell redirects stdout, as in `sutler pack > pack.md`, if the
+    system shows it: it exists, empty, before the scan begins."""
     try:
         name = os.readlink("/proc/self/fd/1")
         return [name] if os.path.isfile(name) else []
@@ -381,7 +377,8 @@ def _behind_stdout() -> list[str]:
 
 
 def outputs(output: str, split: str | None) -> list[str]:
-    """The files this run writes, and those that an earlier run with more parts left behind."""
+    """Return the files that this run writes, and the remaining parts of an earlier run with
+    more."""
     if not split:
         return [output]
     folder = os.path.dirname(output) or "."

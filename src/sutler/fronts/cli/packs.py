@@ -1,4 +1,4 @@
-"""`sutler diff-packs` and `sutler verify PACK`: packs beside each other, and a pack beside the
+"""`sutler diff-packs` and `sutler verify PACK`: a pack compared with another, or with its
 folder."""
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def _pack(name: str) -> AnyPack:
 
 
 def is_pack(name: str) -> bool:
-    """Whether `verify` was given a pack, and not an exported ledger, whose lines start with their
-    hash."""
+    """Return whether a file for `verify` is a pack, and not an exported ledger, whose lines start
+    with their hash."""
     head = read_bytes(name, 4096).lstrip()
     return bool(head) and not head.startswith(LEDGER)
 
 
 def verify_pack(name: str, console: Console) -> int:
-    """0: as it was. 4: files have moved on. 3: the pack itself does not hold."""
+    """Return 0 if nothing changed, 4 if files changed, 3 if the pack itself is invalid."""
     check = check_pack(read_bytes(name), os.getcwd(), os.environ)
     console.reply(check, _described(check))
     if check.altered:

@@ -1,7 +1,7 @@
-"""Option spellings of other packers, each with the spelling here.
+"""Option spellings of other packers, each with ours.
 
-An unknown option is answered from this table, or with the nearest option of the command. A test
-holds the options and commands that the answers name against the parsers."""
+The error for an unknown option names the spelling in this table, or the nearest option of the
+command. A test compares the named options and commands with the parsers."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ VERBS = {
 
 
 def answer(option: str, options: Iterable[str]) -> str:
-    """What to write instead of an option that the command does not have; "" if unknown."""
+    """Return the replacement for an option that the command lacks; "" if unknown."""
     spelling = option.partition("=")[0]
     if ours := PEERS.get(spelling):
         return ours if ours.startswith("not needed") else f"here it is {ours}"
@@ -151,7 +151,7 @@ def answer(option: str, options: Iterable[str]) -> str:
 
 
 def command(word: str, commands: Iterable[str]) -> str:
-    """What to write instead of a first word that is no command."""
+    """Return the replacement for a first word that is no command."""
     if ours := VERBS.get(word):
         return f"here it is 'sutler {ours}'"
     close = difflib.get_close_matches(word, list(commands), n=1)

@@ -98,8 +98,8 @@ def _need_screen() -> None:
 
 @contextmanager
 def _screen_at_stdout() -> Iterator[None]:
-    """Textual draws on stderr and asks stdout how large the terminal is. Where the list goes to a
-    pipe or a file, stdout is the terminal until the screen is gone."""
+    """Point stdout at the terminal while the screen is open, if the list goes to a pipe or a file:
+    Textual draws on stderr and asks stdout for the size of the terminal."""
     if sys.stdout is None or sys.stdout.isatty():
         yield
         return
@@ -113,7 +113,7 @@ def _screen_at_stdout() -> Iterator[None]:
 
 
 def _finish(verbs: Verbs, plan: Plan, args: argparse.Namespace, console: Console) -> int:
-    """The picks go where the user wanted them."""
+    """Send the picks to their destination."""
     paths, budget = plan.chosen(), verbs.budget()
     body: dict[str, object] = {"paths": [quote(path) for path in paths]}
     if args.output or args.copy:

@@ -1,4 +1,4 @@
-"""`sutler rank` and `sutler outline`: which files a task needs, and what a file holds."""
+"""`sutler rank` and `sutler outline`: the files for a task, and the outline of a file."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
 
 
 def _task(args: argparse.Namespace) -> str:
-    """The text to rank for: --goal, or the first word if no file is named so."""
+    """Return the text to rank for: --goal, or the first word if no file is named so."""
     if args.goal is not None:
         return str(args.goal)
     if not args.paths or os.path.lexists(args.paths[0]):
@@ -109,7 +109,7 @@ def configure_outline(parser: argparse.ArgumentParser) -> None:
 
 
 def run_outline(args: argparse.Namespace, console: Console) -> int:
-    """Through the same rules, limits and redaction as a pack."""
+    """Print outlines, by the same rules, limits and redaction as a pack."""
     from sutler.languages.outline import render_outline
     from sutler.pack.outlines import outline_file
 

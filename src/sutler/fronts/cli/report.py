@@ -1,4 +1,4 @@
-"""`sutler report` and `sutler pack --report`: the page that shows where a budget went."""
+"""`sutler report` and `sutler pack --report`: the page that shows the use of a budget."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _summary(view: View, output: str, size: int) -> str:
 def write_report(
     file: str, report: Report, watch: Watch, project: Project, goal: str, receipt: Receipt
 ) -> None:
-    """The page of a pack that this run made."""
+    """Write the page of a pack that this run made."""
     name = told(project.name)
     view = view_of_run(report, watch, project=name, goal=project.quotable(goal), receipt=receipt)
     write_atomic(file, [page(view).encode()])

@@ -1,4 +1,4 @@
-"""`sutler secrets` and `sutler receipt`: what was found, and what left."""
+"""`sutler secrets` and `sutler receipt`: findings, and records of packs that left."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def run_init(args: argparse.Namespace, console: Console) -> int:
 
 
 def template(*, own: bool) -> str:
-    """A config file with every key it may hold, commented out, at its default."""
+    """Return a configuration file with every permitted key, commented out, at its default."""
     lines = [
         "# sutler's settings. 'sutler config' prints the values in force and where they come from.",
         "",
@@ -117,7 +117,7 @@ def template(*, own: bool) -> str:
 
 
 def schemas() -> dict[str, Callable[[], dict[str, object]]]:
-    """Every published schema by its name: answers of commands, and the documents of the wire."""
+    """Return every published schema by its name: answers of commands, and wire documents."""
     from sutler.pack.receipts import Receipt
     from sutler.pack.serial import DOCUMENTS, schema
     from sutler.survey.wire import PackCheck
@@ -216,7 +216,7 @@ def _config() -> str:
 
 
 def _store() -> str:
-    """Open the project's store, every page looked at, and hold its newest checkpoint against it."""
+    """Open the project's store, check every page, and compare its newest checkpoint with it."""
     from sutler.store.sqlite import SqliteDatabase
     from sutler.tools import open_ledger
 

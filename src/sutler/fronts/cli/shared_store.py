@@ -1,5 +1,5 @@
-"""`sutler store` makes and moves stores and names their members; `sutler token` issues the tokens
-that members use over HTTP."""
+"""`sutler store` creates and moves stores and registers their members; `sutler token` issues the
+tokens that members use over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sutler ui`: the report, live, on this machine and for the person who started it."""
+"""`sutler ui`: the report, live, on this machine and for the user who started it."""
 
 from __future__ import annotations
 

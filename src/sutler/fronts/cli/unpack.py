@@ -57,8 +57,8 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
 
 
 def _own_name(project: str) -> str:
-    """The pack's project as a folder right here. A pack comes from anyone: its word is no place
-    elsewhere."""
+    """Return the pack's project as a name in this folder. A pack is untrusted: its text must not
+    lead elsewhere."""
     if project in ("", ".", "..") or "/" in project or "\0" in project:
         raise UsageError(
             f"the pack calls its project {quote(project)}, and that is no plain folder name",
@@ -69,7 +69,7 @@ def _own_name(project: str) -> str:
 
 
 def _whole(packs: list[AnyPack]) -> AnyPack:
-    """The pack, or the parts of a split one as one. Only rendered packs are split."""
+    """Return the pack, with the parts of a split one merged. Only rendered packs are split."""
     if len(packs) == 1 and not (isinstance(packs[0], Pack) and packs[0].preamble.part.total > 1):
         return packs[0]
     parts = [pack for pack in packs if isinstance(pack, Pack)]

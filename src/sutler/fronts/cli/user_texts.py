@@ -1,4 +1,4 @@
-"""Texts of the user's own in a pack: header, instructions, template."""
+"""Texts of the user in a pack: header, instructions, template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sutler.paths import quote
 from sutler.tokens.counter import counter_for
 
 LARGEST = 1_000_000
-"""Bytes of a header, of instructions and of a template."""
+"""Limit in bytes of a header, of instructions and of a template."""
 
 
 def check(args: argparse.Namespace) -> None:
@@ -31,7 +31,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 def header(value: str | None) -> str:
-    """The text of --header: a file's, where the value names one."""
+    """Return the text of --header, or of the file that it names."""
     if not value:
         return ""
     return read_text(value, "--header") if os.path.isfile(value) else value
@@ -42,7 +42,7 @@ def instructions(file: str | None) -> str:
 
 
 def read_text(path: str, option: str) -> str:
-    """A small text file of the user's."""
+    """Read a small text file of the user."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(LARGEST + 1)
@@ -65,7 +65,7 @@ def read_text(path: str, option: str) -> str:
 
 
 def through(packing: Packing, file: str) -> Iterator[bytes]:
-    """The pack through the user's template, which is redacted as every text is."""
+    """Render the pack through the user's template, which is redacted like any text."""
     from sutler.formats import parse
     from sutler.goals.pack_template import template_text
 

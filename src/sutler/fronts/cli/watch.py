@@ -1,4 +1,4 @@
-"""`sutler pack --watch`: pack again when something that would be packed has changed."""
+"""`sutler pack --watch`: pack again after each change of an admitted file."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from sutler.fronts.console import Console
 from sutler.pack.project import Project
 
 QUIET_MS = 300
-"""A change counts when nothing has followed it for this long: an editor or a checkout writes many
-files at once."""
+"""Time without a change that ends a burst: an editor or a checkout writes many files at once."""
 LONGEST_MS = 3000
-"""Under changes that never end, a pack is made at least this often."""
+"""Longest time between packs under continuous changes."""
 LOOK_AGAIN_MS = 250
-"""After this long without a change the tree is looked at once more: a folder that was just made is
-watched a moment later than the file in it was written."""
+"""Time without a change after which the tree is scanned once more: the watch of a new folder may
+begin after a file in it was written."""
 
 State = dict[str, tuple[int, int, int]]
 
 
 def check_watch(args: argparse.Namespace) -> None:
-    """Refuse what cannot be done again and again."""
+    """Refuse a request that cannot be repeated."""
     if not args.output or args.output == "-" or args.copy:
         raise UsageError("--watch writes a file again and again", next_step="name it with -o FILE")
     if args.stdin or args.goal == "-" or args.task == "-":
@@ -34,8 +33,8 @@ def check_watch(args: argparse.Namespace) -> None:
 
 def watch(project: Project, pack: Callable[[], int], console: Console) -> int:
     """Call `pack` now and after every change, until an interrupt. A refused pack is reported and
-    the watch goes on: the next change may be the remedy. The watch exists before the first scan, so
-    no change after it is lost."""
+    the watch continues: the next change may be the remedy. The watch exists before the first scan,
+    so no change after it is lost."""
     from sutler.secrets.cleaner import told
 
     code = 0
@@ -63,7 +62,7 @@ def watch(project: Project, pack: Callable[[], int], console: Console) -> int:
 
 
 def _reported(pack: Callable[[], int], console: Console) -> int:
-    """The exit code of a pack; a refusal is printed."""
+    """Return the exit code of a pack; a refusal is printed."""
     try:
         return pack()
     except SutlerError as error:
@@ -72,7 +71,7 @@ def _reported(pack: Callable[[], int], console: Console) -> int:
 
 
 def state_of(project: Project) -> State:
-    """What a scan admits, and by what a change shows."""
+    """Return the files that a scan admits, with the stat data that show a change."""
     ours = set(project.outputs)
     entries = (entry for entry in project.found().entries if entry.path not in ours)
     return {entry.path: (entry.size, entry.mtime_ns, entry.inode) for entry in entries}

@@ -1,5 +1,4 @@
-"""`sutler write|patch|edit|apply|diff|history|rollback|replay`: the door's write side from a
-shell."""
+"""`sutler write|patch|edit|apply|diff|history|rollback|replay`: the writing tools from a shell."""
 
 from __future__ import annotations
 
@@ -145,7 +144,8 @@ def apply_text(
 
 
 def _seen(name: str) -> dict[str, Shown]:
-    """What a pack shows: the digest of each file, and the text of those it shows whole."""
+    """Return the contents of a pack: the digest of each file, and the text of those it shows
+    whole."""
     from sutler.pack.diff import pack_digests, read_pack, whole_texts
     from sutler.paths import rel_of
 

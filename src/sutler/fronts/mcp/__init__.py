@@ -1,1 +1,1 @@
-"""Agents: the Model Context Protocol in both its eras, over stdio and HTTP."""
+"""The Model Context Protocol for agents, in both its eras, over stdio and HTTP."""

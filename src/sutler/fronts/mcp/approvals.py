@@ -1,5 +1,5 @@
-"""Consent through the client: one question of one form, and a state that only this installation can
-have written."""
+"""Consent through the client: one question of one form, and a request state that only this
+installation can write."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ SHOWN = 6_000
 
 
 def question(approval: Approval) -> dict[str, object]:
-    """The parameters of `elicitation/create`: what shall happen, under which rule, and the very
-    lines."""
+    """Return the parameters of `elicitation/create`: the action, its rule, and the exact lines."""
     preview = approval.preview
     if len(preview) > SHOWN:
         left = preview.count("\n", SHOWN) + 1
@@ -52,7 +51,8 @@ def question(approval: Approval) -> dict[str, object]:
 
 
 def verdict(answer: object) -> Consent | None:
-    """Yes, yes for the session, no, or None without an answer. Only an explicit yes is one."""
+    """Return yes, yes for the session, no, or None without an answer. Only an explicit yes
+    counts."""
     if not isinstance(answer, dict):
         return None
     content = answer.get("content")
@@ -64,7 +64,7 @@ def verdict(answer: object) -> Consent | None:
 
 
 def can_ask(capabilities: object) -> bool:
-    """Whether a client shows forms: an empty `elicitation` means so, and so does one that names
+    """Return whether a client shows forms: with an empty `elicitation`, or one that names
     `form`."""
     forms = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
     return isinstance(forms, dict) and (not forms or "form" in forms)
@@ -84,7 +84,7 @@ class Sealed:
         return f"{approval}.{hmac.new(self._key, sealed, 'sha256').hexdigest()}"
 
     def approval(self, state: object) -> str:
-        """The approval that a state is about, or nothing when it was not made here for this very
+        """Return the approval of a state; empty if the state was not made here for this very
         call."""
         # It comes from the client, and ours are shorter.
         if not isinstance(state, str) or len(state) > 200:

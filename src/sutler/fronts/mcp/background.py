@@ -1,8 +1,8 @@
 """Tasks for long calls (extension io.modelcontextprotocol/tasks): a handle now, the result later.
 
-A slow call of a client that has the extension is answered like any other if it is done in time;
-else its client gets a task, asks for it with `tasks/get` and may end it with `tasks/cancel`. Tasks
-live as long as the server."""
+A slow call of a client with the extension is answered like any other if it is done in time; else
+its client gets a task, queries it with `tasks/get` and may end it with `tasks/cancel`. Tasks live
+as long as the server."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _INTERVAL = 1_000  # each poll is a call; a slow call is not urgent to the tenth
 
 
 def has_tasks(capabilities: object) -> bool:
-    """Whether a client says, with this very request, that it can handle tasks."""
+    """Return whether a client declares in this request that it supports tasks."""
     extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
     return isinstance(extensions, dict) and EXTENSION in extensions
 
 
 class Task:
-    """A call that goes on after its request was answered; bound to its session."""
+    """A call that continues after its request was answered; bound to its session."""
 
     def __init__(self, session: str, exchange: Exchange) -> None:
         self.id = secrets.token_hex(16)
@@ -56,7 +56,7 @@ class Task:
         self.done.set()
 
     def result(self) -> dict[str, object]:
-        """The result of the call, for a request that waited for it."""
+        """Return the result of the call, for a request that waited for it."""
         body = self._outcome.get("result")
         if isinstance(body, dict):
             return body
@@ -81,7 +81,7 @@ class Tasks:
         request: Exchange,
         work: Callable[[], dict[str, object]],
     ) -> dict[str, object]:
-        """The result of `work`, or a task if it takes too long. The caller has let go of the
+        """Return the result of `work`, or a task if it takes too long. The caller has released the
         server's lock, which `work` takes."""
         exchange = Exchange(request.send)
         exchange.begin(message)
@@ -109,7 +109,7 @@ class Tasks:
         return {}
 
     def update(self, message: Message, session: str) -> dict[str, object]:
-        """No task waits for input; the extension wants an acknowledgement."""
+        """Acknowledge an update, as the extension requires; no task waits for input."""
         self._task(message, session)
         return {}
 

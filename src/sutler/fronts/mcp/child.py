@@ -1,8 +1,7 @@
-"""Long work in a child process: the server stays free, and a cancelled call ends at once.
+"""Long work in a child process: the server stays responsive, and a cancelled call ends at once.
 
-A forked child has the caller's policy and everything that the server has loaded, and has an
-interpreter of its own. Only its answer crosses the pipe; the gate records the call in the
-server, before and after."""
+A forked child has the caller's policy and all loaded modules, with an interpreter of its own. Only
+its result crosses the pipe; the gate records the call in the server, before and after."""
 
 from __future__ import annotations
 
@@ -24,18 +23,18 @@ from sutler.errors import SutlerError
 T = TypeVar("T")
 
 POLL = 0.05
-"""Seconds between two looks at whether the call was cancelled."""
+"""Seconds between two checks for a cancelled call."""
 _GRACE = 0.2  # time for the child to close what it holds open
 _TICK = 0.1  # more notices than a person can see only cost the client time
 _SIZE = 8
 
 
 class CancelledError(Exception):
-    """The client has withdrawn the request that is being answered."""
+    """The client has withdrawn the current request."""
 
 
 class Frame(Struct, frozen=True, array_like=True):
-    """A message of a child: progress (two numbers), its answer in MessagePack, or an error."""
+    """A message of a child: progress (two numbers), its result in MessagePack, or an error."""
 
     kind: Literal["progress", "answer", "error"]
     numbers: tuple[int, int] = (0, 0)
@@ -53,7 +52,7 @@ class Child:
         self._data = bytearray()
 
     def result(self, kind: type[T], progress: Progress, check: Callable[[], None]) -> T:
-        """The answer of the child. `check` raises if the call was cancelled."""
+        """Return the result of the child. `check` raises if the call was cancelled."""
         while True:
             check()
             if not select.select([self._pipe], [], [], POLL)[0]:
@@ -73,7 +72,7 @@ class Child:
                 progress(*frame.numbers)
 
     def _frame(self) -> Frame | None:
-        """The next whole frame of what was read."""
+        """Return the next complete frame of the data read so far."""
         size = int.from_bytes(self._data[:_SIZE], "little")
         if len(self._data) < _SIZE or len(self._data) < _SIZE + size:
             return None
@@ -82,8 +81,7 @@ class Child:
         return frame
 
     def end(self) -> None:
-        """End the child and the workers that it started. It may take a moment to remove its
-        temporary files."""
+        """End the child and its workers. It may take a moment to remove its temporary files."""
         os.close(self._pipe)
         _signal(os.kill, self.pid, signal.SIGTERM)
         until = time.monotonic() + _GRACE
@@ -109,7 +107,7 @@ def _ended(pid: int) -> bool:
 
 
 def _error(frame: Frame) -> Exception:
-    """The child's error; of one that is not ours, the type's name alone."""
+    """Return the child's error; for errors that are not ours, with the type's name alone."""
     name, what, rule, next_step = frame.error
     kind = getattr(errors, name, None)
     if isinstance(kind, type) and issubclass(kind, SutlerError):
@@ -154,8 +152,8 @@ def _stop(*_: object) -> None:
 
 
 def _close_channels(own: int) -> None:
-    """Close inherited pipes and sockets: a client must see the end of a server that dies, whatever
-    its children do."""
+    """Close inherited pipes and sockets: a client must see the end of a dead server in spite of its
+    children."""
     for fd in range(3, 1_024):
         try:
             mode = os.fstat(fd).st_mode

@@ -1,4 +1,4 @@
-"""One request under way, the client that sent it, and the record of what was answered."""
+"""One current request, its client, and the record of answered requests."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from sutler.store.records import Approval, Caller
 from sutler.tools import Opener
 
 Send = Callable[[dict[str, Any]], None]
-"""Sends a message to the client, about the request that is being answered."""
+"""Sends a message to the client, about the current request."""
 _TICK = 0.1  # more notices than a person can see only cost the client time
 BOUNDS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 """Upper bounds of the histogram's buckets, in seconds."""
 
 
 class Exchange:
-    """A request: how to reach its client, how to `wait` for an answer of the client, and whether
-    the client has withdrawn the request. An `interruptible` one is withdrawn when the server ends.
-    """
+    """A request: the channel to its client, `wait` for an answer of the client, and whether the
+    client has withdrawn it. An `interruptible` one is withdrawn when the server ends."""
 
     def __init__(self, send: Send | None = None, gone: Callable[[], bool] | None = None) -> None:
         self.send = send
@@ -51,7 +50,7 @@ class Exchange:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Let other calls have the server while this one waits."""
+        """Release the server to other calls while this one waits."""
         if self.turn is None:
             yield
             return
@@ -70,8 +69,8 @@ class Exchange:
             raise CancelledError
 
     def progress(self, done: int, total: int) -> None:
-        """Notify the client at most ten times a second, always further than before; ends the work
-        of a request that was withdrawn."""
+        """Notify the client at most ten times a second, with increasing values; raise if the
+        request was withdrawn."""
         self.check()
         now = time.monotonic()
         if self.send is None or self._token is None:
@@ -82,7 +81,7 @@ class Exchange:
             self.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 
     def _poll(self, box: queue.SimpleQueue[object]) -> object:
-        """What the client answers to a question; None when the request is over first."""
+        """Return the client's answer to a question; None if the request ends first."""
         while not self.over():
             try:
                 return box.get(timeout=POLL)
@@ -92,12 +91,11 @@ class Exchange:
 
 
 current: ContextVar[Exchange | None] = ContextVar("current", default=None)
-"""The request that this thread answers."""
+"""The current request of this thread."""
 
 
 class Peer:
-    """The client of one session: its door, whether it shows forms, and the questions that wait for
-    its answer."""
+    """The client of one session: its door, whether it shows forms, and its open questions."""
 
     def __init__(self, door_for: Opener, caller: Caller, *, reads_only: bool = False) -> None:
         self.door = door_for(caller, self.ask)
@@ -109,7 +107,7 @@ class Peer:
         self._numbers = itertools.count(1)
 
     def ask(self, approval: Approval) -> Consent | None:
-        """Ask the person in front of the client; None if that is not possible or has no answer."""
+        """Ask the person at the client; None without a form or an answer."""
         exchange = current.get()
         if exchange is None or not exchange.asking or exchange.send is None:
             return None
@@ -132,14 +130,14 @@ class Peer:
             del self._questions[id]
 
     def take(self, response: Message) -> None:
-        """Deliver a response to the question that waits for it; others are ignored."""
+        """Deliver a response to the question that waits for it; ignore others."""
         box = self._questions.get(response.id) if response.id is not None else None
         if box is not None:
             box.put(response.body.get("result"))
 
 
 class Served(Struct, frozen=True, omit_defaults=True):
-    """One request that was answered. `outcome` is ok, failed, error or cancelled."""
+    """One answered request. `outcome` is ok, failed, error or cancelled."""
 
     at: str
     method: str
@@ -172,7 +170,7 @@ class Metrics:
             self._log(msgspec.json.encode(served).decode())
 
     def text(self, running: int) -> str:
-        """The Prometheus text format."""
+        """Return the metrics in the Prometheus text format."""
         with self._lock:
             counts, buckets = sorted(self._counts.items()), dict(self._buckets)
             seconds, started = self._seconds, self._started

@@ -1,4 +1,4 @@
-"""The head of an HTTP request, and what the headers of MCP itself must say."""
+"""Head of an HTTP request, and the checks of MCP's own headers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WRAPPED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 class Refusal(Exception):  # noqa: N818  # an answer, not a failure
-    """A request that is turned away before its body is read; the connection ends with it."""
+    """A request that is refused before its body is read; the connection ends with it."""
 
     def __init__(self, status: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(text)
@@ -43,7 +43,7 @@ class Head:
 
 
 def head_of(request: h11.Request) -> Head:
-    """Refuse what h11 lets through and this server has no use for: HTTP/1.0, doubled headers."""
+    """Refuse requests that h11 accepts and this server does not: HTTP/1.0, duplicate headers."""
     if request.http_version != b"1.1":
         raise Refusal(400, "not an HTTP/1.1 request")
     fields: dict[str, str] = {}
@@ -57,7 +57,7 @@ def head_of(request: h11.Request) -> Head:
 
 
 def routed(head: Head, message: Message) -> bool:
-    """Whether a message is of the newer era. Then header and body must say the same."""
+    """Return whether a message is of the newer era. Then header and body must agree."""
     version, meant = head.get("mcp-protocol-version"), message.meta.get(f"{META}protocolVersion")
     if meant is None and (not version or version in OLD):
         return False
@@ -90,7 +90,7 @@ def _unsupported(version: str, message: Message | None = None) -> Fault:
 
 
 def _plain(value: str) -> str | None:
-    """A header's value; one that HTTP cannot carry comes in base64."""
+    """Return a header's value; values that HTTP cannot carry are in base64."""
     wrapped = _WRAPPED.fullmatch(value)
     if wrapped is None:
         return value

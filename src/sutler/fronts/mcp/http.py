@@ -1,8 +1,8 @@
 """HTTP for agents: one POST, one answer, no state between them.
 
-h11 parses and frames; the socket, the limits and the checks are here, because each byte that
-arrives before the token is checked must be bounded: heads, bodies, waiting, connections. Checked in
-this order: Host and Origin exactly, the token, the method, sizes. Only then is a body parsed."""
+h11 parses and frames; the socket, the limits and the checks are here, because each byte before the
+check of the token must be bounded: heads, bodies, waiting, connections. The order of checks: Host
+and Origin exactly, the token, the method, sizes. Only then is a body parsed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _STATUS = {
 
 
 class Site(Struct, frozen=True):
-    """Where the server stands, and which Host and Origin it accepts. `proxies` are addresses whose
+    """Address of the server, and the Host and Origin that it accepts. `proxies` are addresses whose
     `X-Forwarded-Host` counts as the Host."""
 
     host: str
@@ -53,8 +53,7 @@ class Site(Struct, frozen=True):
 
 
 class Doors:
-    """A door for each session that comes by; the session is a label that only this installation can
-    sign."""
+    """A door for each session; the session is a label that only this installation can sign."""
 
     def __init__(
         self,
@@ -82,7 +81,7 @@ class Doors:
         return f"{name}.{hmac.new(self._key, name.encode(), 'sha256').hexdigest()[:32]}"
 
     def peer(self, label: str) -> Peer | None:
-        """The peer of a signed label, or of the token where a client sends none."""
+        """Return the peer of a signed label, or of the token if a client sends no label."""
         name = label.partition(".")[0]
         if label and not hmac.compare_digest(
             self._signed(name).encode(), label.encode("utf-8", "replace")
@@ -108,28 +107,28 @@ _LISTENING = 0.5  # seconds
 
 
 class Service(NamedTuple):
-    """What a request is answered by: the server of a project, and the doors of its caller."""
+    """The parts that answer a request: the server of a project, and the doors of its caller."""
 
     server: Server
     doors: Doors
 
 
 class Entrance(Protocol):
-    """Decides by a request's head what answers it."""
+    """Chooses a service by a request's head."""
 
     def page(self, head: Head) -> bytes | None:
         """Return a document that needs no token; None if the path names none."""
         ...
 
     def service(self, head: Head) -> Service:
-        """Return what answers at this path, for this token. Raises Refusal."""
+        """Return the service for this path and token. Raise Refusal."""
         ...
 
     def metrics(self) -> str: ...
 
 
 class OneProject:
-    """The entrance to one project, with one token or none."""
+    """Entrance to one project, with one token or none."""
 
     def __init__(self, server: Server, doors: Doors, token: str) -> None:
         self._service = Service(server, doors)
@@ -159,8 +158,8 @@ class HttpServer:
         self._room = threading.BoundedSemaphore(CONNECTIONS)
 
     def serve(self) -> None:
-        """Accept until the listener is closed. Now and then without a client: a signal that comes
-        right before the wait for one is heard after it, and would else be heard never."""
+        """Accept connections until the listener is closed. The wait for a connection has a timeout,
+        because a signal that arrives right before a wait is handled only after it."""
         self._listener.settimeout(_LISTENING)
         while True:
             try:
@@ -187,7 +186,7 @@ class HttpServer:
             self._room.release()
 
     def _exchange(self, talk: Talk) -> bool:
-        """One request and its answer; whether another may follow."""
+        """Handle one request; return whether another may follow."""
         try:
             head = talk.head()
             if head is None:
@@ -204,8 +203,8 @@ class HttpServer:
         return talk.next()
 
     def _admit(self, talk: Talk, head: Head) -> Service | bytes:
-        """Return what answers, or a document. Raise Refusal unless all that precedes the body is
-        in order."""
+        """Return the service, or a document. Raise Refusal unless everything before the body is
+        valid."""
         site = self._site
         if talk.peer in site.proxies and head.get("x-forwarded-host"):
             host = head.get("x-forwarded-host")

@@ -20,11 +20,11 @@ LINGER = 2.0
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _EVENTS = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"))
 _LOOSE = re.compile(rb"(?<!\r)\n|\n[ \t]")
-"""A bare line feed or a folded header: h11 allows both, and proxies read them in different ways."""
+"""A bare line feed or a folded header: h11 allows both, and proxies parse them differently."""
 
 
 class Talk:
-    """One connection: a deadline for the whole of a head, of a body and of each write."""
+    """One connection, with a deadline for a whole head, for a body and for each write."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -34,7 +34,8 @@ class Talk:
         self._bodiless = False
 
     def head(self) -> Head | None:
-        """The next request's head; None if the client ends or waits too long. Raises Refusal."""
+        """Return the next request's head; None if the client ends or waits too long. Raise
+        Refusal."""
         seen = self._http.trailing_data[0]
         until = time.monotonic() + (SECONDS if seen else IDLE)
         try:
@@ -67,8 +68,8 @@ class Talk:
         return b"".join(parts)
 
     def beginning(self, size: int) -> bytes:
-        """The first bytes of a body that is not read; none if the client waits to be asked for it
-        or sends nothing for a moment."""
+        """Return the first bytes of a body that is not read; empty if the client waits for a
+        100-continue or sends nothing for a moment."""
         if self._http.they_are_waiting_for_100_continue:
             return b""
         until, start = time.monotonic() + LINGER, b""
@@ -84,14 +85,15 @@ class Talk:
         return start[:size]
 
     def next(self) -> bool:
-        """Make ready for another request on this connection, if the client keeps it open."""
+        """Prepare for another request on this connection, if the client keeps it open."""
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             return False
         self._http.start_next_cycle()
         return True
 
     def _receive(self, until: float) -> bytes:
-        """Pass the next bytes to the parser; none are left when the client ends or time is over."""
+        """Pass the next bytes to the parser; none at the end of the stream or after the
+        deadline."""
         left = until - time.monotonic()
         if left <= 0:
             return b""
@@ -106,7 +108,7 @@ class Talk:
         self._connection.sendall(data)
 
     def gone(self) -> bool:
-        """Whether the client has closed its end; then no answer is read."""
+        """Return whether the client has closed its end, so that no answer can be read."""
         if not select.select([self._connection], [], [], 0)[0]:
             return False
         try:

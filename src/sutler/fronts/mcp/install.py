@@ -1,5 +1,4 @@
-"""Tell a client about the server: its configuration file gets one entry and keeps everything else,
-comments too.
+"""Add the server to a client's configuration file; everything else in it stays, comments too.
 
 A file is parsed before and after; if anything but our entry would differ, nothing is written."""
 
@@ -22,8 +21,7 @@ Scope = Literal["project", "user"]
 
 
 class Client(Struct, frozen=True):
-    """Where a client keeps its servers: the file of each scope, and the key below which they
-    stand."""
+    """Configuration of a client: the file of each scope, and the key that holds its servers."""
 
     key: str
     project: str = ""
@@ -63,7 +61,7 @@ def usual_scope(name: str) -> Scope:
 
 
 def target(name: str, scope: Scope, root: str, environ: Mapping[str, str]) -> str:
-    """The file to write."""
+    """Return the file to write."""
     client = _client(name, environ)
     if scope == "user":
         return client.user
@@ -73,8 +71,8 @@ def target(name: str, scope: Scope, root: str, environ: Mapping[str, str]) -> st
 
 
 def entry(root: str, tools: tuple[str, ...] = (), writable: tuple[str, ...] = ()) -> Entry:
-    """How to start the server, with absolute paths: a client has another PATH and stands in another
-    folder."""
+    """Return the command of the server, with absolute paths: a client has another PATH and another
+    current folder."""
     words = ["mcp", "--root", root, *(["--tools", ",".join(tools)] if tools else [])]
     words += [word for glob in writable for word in ("--writable", glob)]
     beside = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "sutler")
@@ -85,7 +83,7 @@ def entry(root: str, tools: tuple[str, ...] = (), writable: tuple[str, ...] = ()
 
 
 class Change(Struct, frozen=True):
-    """A file as it is and as it shall be; `entry` is the part that is ours."""
+    """A file before and after; `entry` is our part."""
 
     path: str
     before: str | None
@@ -98,7 +96,7 @@ class Change(Struct, frozen=True):
 
 
 def plan(name: str, path: str, server: str, wanted: Entry) -> Change:
-    """The client's file with our entry in it."""
+    """Return the client's file with our entry in it."""
     client = _client(name, os.environ)
     body: Entry = {"type": "stdio", **wanted} if client.typed else wanted
     before = _text(path)
@@ -141,8 +139,8 @@ def _odd(path: str, what: str) -> RefusedError:
 
 
 def write(change: Change) -> str:
-    """Write the file, keeping the old one beside it; returns the backup's name, empty when there
-    was none."""
+    """Write the file and keep the old one beside it; return the backup's name, empty if there was
+    none."""
     if not change.changed:
         return ""
     os.makedirs(os.path.dirname(change.path) or ".", exist_ok=True)

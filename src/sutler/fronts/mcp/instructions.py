@@ -1,4 +1,5 @@
-"""What a server says to a model about its tools. The first 512 characters stand alone."""
+"""Instructions of a server to a model about its tools. The first 512 characters must suffice
+alone."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Oidc:
         self._read_at = 0.0
 
     def claimed(self, text: str) -> tuple[str, bool] | None:
-        """Return the member that a valid token names, and whether it opens writes."""
+        """Return the member that a valid token names, and whether it permits writes."""
         import jwt
 
         try:

@@ -17,12 +17,11 @@ from sutler.store.tokens import Scope
 
 _REMEMBERED = 1_024  # tokens that strangers try must not fill the memory
 _FRESH = 5.0
-"""Seconds for which an accepted token is not looked up again: a revoked one ends that much later.
-"""
+"""Seconds for which an accepted token is cached: a revoked one ends that much later."""
 
 
 class Visitor(Struct, frozen=True):
-    """An authenticated member: the name in the store, what the token opens, and a name for the
+    """An authenticated member: the name in the store, the rights of the token, and a name for the
     token that does not reveal it."""
 
     person: str
@@ -45,7 +44,7 @@ class People:
         self._lock = threading.Lock()
 
     def visitor(self, authorization: str) -> Visitor | None:
-        """Return the member of a `Bearer` header; None if it opens nothing now."""
+        """Return the member of a `Bearer` header; None if the token has no rights now."""
         kind, _, text = authorization.partition(" ")
         if kind.lower() != "bearer" or not text:
             return None

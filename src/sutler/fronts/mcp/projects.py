@@ -98,7 +98,7 @@ class Quotas:
         self._used = {(row[0], row[1]): Usage(*row[2:]) for row in rows}
 
     def add(self, person: str, day: str, calls: int, size: int, tokens: int) -> None:
-        """Take over the totals that a transaction returned."""
+        """Update the totals from a transaction."""
         self._used[person, day] = Usage(calls, size, tokens)
 
     def refuse(self, person: str, now: float) -> None:
@@ -118,7 +118,7 @@ class Quotas:
 
 
 class Hall:
-    """A served project: its doors by member and token."""
+    """A served project, with its doors by member and token."""
 
     def __init__(
         self, door_for: Opener, ledger: Ledger, profile: BackendProfile, server: Server
@@ -156,7 +156,7 @@ class Hall:
 
 
 class ManyProjects:
-    """The entrance to all projects of a tenant."""
+    """Entrance to all projects of a tenant."""
 
     def __init__(
         self,
@@ -170,7 +170,8 @@ class ManyProjects:
         self._team, self._server = team, server
 
     def page(self, head: Head) -> bytes | None:
-        """The metadata of a protected resource: which issuer a client asks for a token."""
+        """Return the metadata of a protected resource: the issuer from which a client gets a
+        token."""
         issuer = self._team.issuer
         path = head.path.removeprefix(WELL_KNOWN)
         if issuer is None or path == head.path or head.method != "GET":
@@ -285,7 +286,7 @@ def _tenant_of(login: PostgresDatabase) -> str:
 
 
 def _aside() -> AbstractContextManager[None]:
-    """Let other calls of the server run while this one waits for its commit."""
+    """Release the server to other calls while this one waits for its commit."""
     exchange = current.get()
     return exchange.aside() if exchange is not None else nullcontext()
 
@@ -296,7 +297,7 @@ def _views(
     directory, _, key = home.project_folder(folder, env)
 
     def view(ledger: Ledger, caller: Caller) -> Ledger:
-        """The ledger as the caller's own rights show it; the server's own without a person."""
+        """Return the ledger with the caller's own rights; the server's own without a person."""
         if not caller.person:
             return ledger
         database = PostgresDatabase(pool, ledger.store.project, caller.person)

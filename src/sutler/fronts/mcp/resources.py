@@ -1,6 +1,6 @@
 """Resources (entry documents, any file, the ledger's tail) and prompts (the shipped goals). All
-reads go through the gate; a prompt runs nothing and reads nothing: it tells the agent which tools
-to use."""
+reads go through the gate; a prompt runs and reads nothing, it only names the tools for the agent to
+use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TEMPLATES: list[dict[str, object]] = [
 
 
 def listed(door: Door) -> list[dict[str, object]]:
-    """The entry documents that are there, and the ledger's tail."""
+    """Return the existing entry documents, and the ledger's tail."""
     listing = call(door, "list_files", {"globs": [f"/{name}" for name in ENTRY_DOCUMENTS]})
     assert isinstance(listing, Listing)  # noqa: S101  # the table says so
     there = set(listing.paths)
@@ -71,7 +71,7 @@ def read(door: Door, uri: str) -> list[dict[str, object]]:
 
 
 def _tail(door: Door) -> str:
-    """This session's own rows: what others do is not its business."""
+    """Return this session's own rows; other sessions' rows are private."""
 
     def perform() -> tuple[str, Outcome]:
         rows = door.gate.store.audit_of(door.gate.caller.session, None, ROWS)
@@ -89,7 +89,7 @@ _CONTEXT = {
     "files": "(call list_files, and read the files that matter)",
     "change": "(call pack with diff=true to see the change)",
 }
-"""What a goal's scripts would print, as a tool call: a prompt must not read past the door."""
+"""Tool calls in place of a goal's scripts: a prompt must not read past the gate."""
 
 
 def _base() -> Base:

@@ -1,10 +1,8 @@
-"""One server for both eras: a request in, a result out; how they travel is the transports'
-business.
+"""One server for both eras: a request in, a result out; the transports carry them.
 
-The older era (up to 2025-11-25) begins with `initialize` and remembers what the client can do. In
-the newer one (2026-07-28) every request says so itself, and a question to the person is a result
-that the client answers by asking again. Which era a request belongs to is decided by the request
-alone."""
+The older era (up to 2025-11-25) begins with `initialize` and remembers the client's abilities. In
+the newer one (2026-07-28) every request declares them, and a question to the person is a result
+that the client answers by repeating the request. The request alone decides its era."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ _INFO = {"name": "sutler", "title": "sutler", "version": VERSION}
 _HOUR = 3_600_000  # the tools change with the program alone
 _GRACE = 10.0  # seconds for which an ending server waits for calls that have begun
 ENGINES = 4
-"""Slow calls that run at once; each of them is a process."""
+"""Limit of slow calls at once; each of them is a process."""
 
 T = TypeVar("T")
 Method = Callable[[Message, Peer], dict[str, object]]
@@ -97,7 +95,8 @@ class Server:
         self._countable = {*self._methods, "initialize", "ping", "server/discover"}
 
     def slow(self, message: Message) -> bool:
-        """Whether a request may take seconds, so that a transport answers it beside others."""
+        """Return whether a request may take seconds, so that a transport answers it beside
+        others."""
         tool = _tool_of(message)
         return tool is not None and tool.slow
 
@@ -106,19 +105,19 @@ class Server:
         return tool is not None and tool.effect == "write"
 
     def cancel(self, peer: Peer, id: object) -> None:
-        """Withdraw a request: one that has not begun never begins, a slow one or one that waits for
-        a person ends, any other is completed."""
+        """Withdraw a request: one that has not begun never begins; a slow one or one that waits for
+        a person ends; any other is completed."""
         if isinstance(id, str | int):
             exchange = self._underway.get((peer.session, id))
             if exchange is not None:
                 exchange.cancelled.set()
 
     def expect(self, message: Message, peer: Peer, exchange: Exchange) -> None:
-        """Note a request, so that it can be cancelled before it is answered."""
+        """Register a request, so that it can be cancelled before it is answered."""
         self._underway[peer.session, message.id] = exchange
 
     def answer(self, message: Message, peer: Peer, exchange: Exchange) -> dict[str, object]:
-        """The result of a request, or a Fault."""
+        """Return the result of a request, or raise a Fault."""
         self.expect(message, peer, exchange)
         exchange.interruptible = self.slow(message)
         self._running.add(exchange)
@@ -152,7 +151,7 @@ class Server:
         return self._metrics.text(len(self._running))
 
     def _origin(self, message: Message, peer: Peer) -> Origin:
-        """The client as it names itself, in this request or at the handshake, and its trace."""
+        """Return the client's own name, from this request or the handshake, and its trace."""
         if message.method == "initialize":
             peer.client = client_of(message.params.get("clientInfo"))
         client = client_of(message.meta.get(f"{META}clientInfo")) or peer.client
@@ -187,7 +186,7 @@ class Server:
         return body
 
     def finish(self) -> None:
-        """Wait for the calls that have begun, and answer no other. Slow calls and those that wait
+        """Wait for the calls that have begun, and answer no others. Slow calls and those that wait
         for a person are cancelled."""
         self._ending = True
         until = time.monotonic() + _GRACE
@@ -203,7 +202,7 @@ class Server:
 
     def _aside(self, work: Callable[[Progress], T], kind: type[T], *, fork: bool = True) -> T:
         """Run long work while the server answers others: in a child process, which is forked while
-        no other call runs; or in this thread, where a fork is not safe or not worth its time."""
+        no other call runs; or in this thread, if a fork is unsafe or not worth its time."""
         exchange = current.get() or Exchange()
         if not (fork and "fork" in system.offered):
             with exchange.aside():
@@ -324,7 +323,7 @@ class Server:
             return self._tasks.answer(message, peer.session, request, work)
 
     def _settled(self, message: Message, peer: Peer, sealed: Sealed) -> Failure | None:
-        """Take the person's answer to what was asked; a refusal is an answer of the call."""
+        """Apply the person's answer to the question; a refusal is a result of the call."""
         id = sealed.approval(message.params.get("requestState"))
         if not id:
             what = "this is not an answer to a question of this server"
@@ -352,7 +351,7 @@ def _tool_of(message: Message) -> Tool | None:
 
 
 def _run_tool(door: Door, name: str, arguments: dict[str, object]) -> object:
-    """Call a tool; a refusal is an answer too, since the model must see it."""
+    """Call a tool; a refusal is a result too, since the model must see it."""
     try:
         return run(door, BY_NAME[ALIASES.get(name, name)], arguments)
     except SutlerError as error:
@@ -360,7 +359,7 @@ def _run_tool(door: Door, name: str, arguments: dict[str, object]) -> object:
 
 
 def _result_of(answer: object) -> dict[str, object]:
-    """An answer as a tool result: text for the model, and the same as structure."""
+    """Return an answer as a tool result: text for the model, and the same as structured content."""
     body: dict[str, object] = {
         "content": [{"type": "text", "text": text_of(answer)}],
         "structuredContent": as_object(answer),
@@ -371,7 +370,7 @@ def _result_of(answer: object) -> dict[str, object]:
 
 
 def _internal(message: Message, fault: Exception) -> Fault:
-    """The client learns the exception's type alone; the bug report is for the person who runs the
+    """Return the exception's type alone for the client; the bug report is for the operator of the
     server."""
     if not isinstance(fault, CancelledError | OSError | MemoryError):
         bug_report.log(bug_report.explain(["mcp", message.method[:60]], fault))

@@ -1,4 +1,4 @@
-"""Start a server and end it well: what is being done is finished, then the ledger's head is
+"""Start and stop of a server: at the end the current calls finish, then the ledger's head is
 signed."""
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Note = Callable[[str], None]
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """How to serve: which tools of which project, to what kind of model, and for HTTP where.
-    Without names of tools the standard ones are listed and all of them are answered."""
+    """Configuration of a server: its tools and project, the kind of model, and for HTTP the
+    address. Without names of tools the standard ones are listed and all of them are answered."""
 
     root: str
     tools: tuple[str, ...]
@@ -69,8 +69,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
-    """The tools by name, in the table's order: a list that never changes keeps prompt caches
-    warm. `all` stands for every tool."""
+    """Return the tools by name, in the table's order: a list that never changes keeps prompt caches
+    valid. `all` stands for every tool."""
     names = tuple(BY_NAME) if "all" in names else [ALIASES.get(name, name) for name in names]
     if unknown := [name for name in names if name not in BY_NAME]:
         raise UsageError(f"no tool {unknown[0][:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
@@ -164,7 +164,7 @@ def _log_line(line: str) -> None:
 
 
 def _settle_in() -> None:
-    """Keep what is loaded out of the collector's way: it would be looked at in the middle of a
+    """Exclude loaded modules from garbage collection, which would scan them in the middle of a
     call. The tokenizer is loaded with the first answer, and not in the middle of a later one."""
     expect_much()
     gc.collect()
@@ -201,7 +201,7 @@ def _has_port(name: str) -> bool:
 
 
 def _token(plan: Plan, note: Note) -> str:
-    """The token of its file, which is made and shown the first time."""
+    """Return the token of its file, which is created and shown the first time."""
     path = plan.token_file or os.path.join(home.home(os.environ), "mcp.token")
     if not os.path.lexists(path):
         private_file(path, secrets.token_urlsafe(32).encode())

@@ -1,4 +1,4 @@
-"""Settings files as text: read them, and put one entry in without touching the rest. JSON may hold
+"""Settings files as text: read them, and insert one entry without changing the rest. JSON may hold
 comments."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PLAIN = re.compile(r"[-+0-9.eEa-z]+")
 
 
 class _Json:
-    """A walk over JSON with comments and trailing commas that remembers where things stand."""
+    """Parser for JSON with comments and trailing commas that records positions."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -25,7 +25,7 @@ class _Json:
         return match.end() if match else at
 
     def value(self, at: int, depth: int = 0) -> tuple[Any, int]:
-        """The value at a place, and where it ends."""
+        """Return the value at a position, and its end."""
         if depth > 100:  # the file is the client's and may be damaged; this function recurses
             raise ValueError("nested too deeply")
         at = self.blank(at)
@@ -41,8 +41,8 @@ class _Json:
         return json.loads(match[0]), match.end()
 
     def members(self, at: int, depth: int = 0) -> tuple[dict[str, tuple[Any, int, int]], int]:
-        """The members of the object that begins at `at`, each with the place of its value; and the
-        object's end."""
+        """Return the members of the object that begins at `at`, each with the position of its
+        value; and the object's end."""
         members: dict[str, tuple[Any, int, int]] = {}
         at = self.blank(at + 1)
         while self.text[at : at + 1] != "}":
@@ -86,7 +86,7 @@ def read_json(text: str) -> dict[str, Any]:
 
 
 def with_json(text: str, key: str, name: str, entry: Entry) -> str:
-    """The text with `key.name` set to the entry, and everything else as it was."""
+    """Return the text with `key.name` set to the entry, and everything else unchanged."""
     if not text.strip():
         return json.dumps({key: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
     walk = _Json(text)
@@ -106,8 +106,8 @@ def with_json(text: str, key: str, name: str, entry: Entry) -> str:
 
 
 def _added(walk: _Json, at: int, name: str, value: object, step: str, level: int) -> str:
-    """The text with one more member, first in the object that begins at `at`: there no comment can
-    be in the way."""
+    """Insert a member at the start of the object that begins at `at`: no comment can be in the way
+    there."""
     members, _ = walk.members(at)
     comma = "," if members else f"\n{step * (level - 1)}"
     before, after = walk.text[: at + 1], walk.text[at + 1 :]
@@ -136,7 +136,7 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def with_toml(text: str, key: str, name: str, entry: Entry) -> str:
-    """The text with the table `[key.name]`: in the place of the old one, else at the end."""
+    """Return the text with the table `[key.name]`: in the place of the old one, else at the end."""
     bare = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
     rows = [f"[{key}.{bare}]", *(f"{name} = {_toml(value)}" for name, value in entry.items())]
     block = "\n".join(rows) + "\n"
@@ -158,8 +158,8 @@ def with_toml(text: str, key: str, name: str, entry: Entry) -> str:
 
 
 def _toml(value: object) -> str:
-    """Strings and lists of strings: what an entry holds. JSON's strings are TOML's, without its
-    short escapes."""
+    """Encode strings and lists of strings, the contents of an entry. JSON's strings are TOML's,
+    without its short escapes."""
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

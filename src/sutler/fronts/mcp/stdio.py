@@ -1,9 +1,8 @@
-"""stdio: one message a line. stdout is the protocol's alone: whatever else prints, prints to
-stderr.
+"""stdio: one message a line. Only the protocol writes to stdout; all other output goes to stderr.
 
-The thread that reads answers calls in their order, so that a cancelled write is either whole or was
-never begun. Slow calls are answered beside it, each in a thread that waits for a child process.
-While a person is asked, the reader goes on with everything but writes."""
+The reader thread answers calls in their order, so that a cancelled write either completes or never
+begins. Slow calls are answered beside it, each in a thread that waits for a child process. While a
+person is asked, the reader handles everything but writes."""
 
 from __future__ import annotations
 
@@ -20,14 +19,13 @@ from sutler.fronts.mcp.server import Server
 
 _CHUNK = 1 << 16
 _WAITING = 1_000
-"""Writes that are kept while a person is asked; more than that is a flood, and the question
-ends."""
+"""Limit of queued writes while a person is asked; more is a flood, and ends the question."""
 _SLOW = 32
-"""Slow calls that may wait or run at once."""
+"""Limit of slow calls that wait or run at once."""
 
 
 class Lines:
-    """Lines from a descriptor. One that is too long is thrown away while it comes in, and reported
+    """Lines from a descriptor. One that is too long is discarded as it arrives, and reported
     once."""
 
     def __init__(self, fd: int) -> None:
@@ -38,7 +36,7 @@ class Lines:
         self.ended = False
 
     def next(self) -> bytes | wire.Fault | None:
-        """The next line, waiting for it; None at the end."""
+        """Wait for the next line and return it; None at the end."""
         while not self._ready and not self.ended:
             self._fill()
         return self._ready.popleft() if self._ready else None
@@ -59,7 +57,7 @@ class Lines:
             self._skip(bytes(self._rest[: wire.EDGE]))
 
     def _skip(self, head: bytes) -> None:
-        """Drop what was read of a long line but its edges."""
+        """Discard all of a long line but its edges."""
         head, tail = self._skipped[0] or head, self._skipped[1] + bytes(self._rest[-wire.EDGE :])
         self._skipped = head, tail[-wire.EDGE :]
         self._rest.clear()
@@ -86,13 +84,13 @@ class Stdio:
         self._busy = self._asking = self._stopped = False
 
     def stop(self, *_: object) -> None:
-        """End after the call that is being answered; at once when there is none."""
+        """End after the current call, or at once without one."""
         self._stopped = True
         if not self._busy:
             raise SystemExit(0)
 
     def serve(self, peer: Peer) -> None:
-        """Answer until the client closes its end; what it asked for before that is answered."""
+        """Answer until the client closes its end; requests from before that are answered."""
         while not self._stopped:
             if self._delayed:
                 self._answer(self._delayed.popleft(), peer)
@@ -104,7 +102,7 @@ class Stdio:
             thread.join()
 
     def _take(self, line: bytes | wire.Fault, peer: Peer) -> None:
-        """Act on one line. While a person is asked, writes are kept for later."""
+        """Handle one line. While a person is asked, writes are queued."""
         try:
             if isinstance(line, wire.Fault):
                 raise line

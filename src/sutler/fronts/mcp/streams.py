@@ -1,4 +1,4 @@
-"""The two streams of stdio, taken before anything else is imported."""
+"""The two streams of stdio, taken before any other import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def claim_streams() -> tuple[int, int]:
-    """Take stdin and stdout for the protocol: a print, a warning or a child process finds /dev/null
+    """Take stdin and stdout for the protocol: a print, a warning or a child process gets /dev/null
     and stderr."""
     incoming, outgoing = os.dup(0), os.dup(1)
     os.set_inheritable(incoming, False)

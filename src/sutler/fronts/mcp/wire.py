@@ -1,4 +1,4 @@
-"""JSON-RPC on the wire: bytes to messages and back, with caps, and never an exception that is not a
+"""JSON-RPC on the wire: bytes to messages and back, with limits, and no exception other than
 Fault."""
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ Id = str | int
 
 
 class Fault(Exception):  # noqa: N818  # an answer on the wire, not a failure of ours
-    """A message that gets an error and no result. `id` is the message's own, where it could be
-    read."""
+    """A message that gets an error and no result. `id` is the message's own, if it is readable."""
 
     def __init__(self, code: int, message: str, data: object = None, id: Id | None = None) -> None:
         super().__init__(message)
@@ -50,7 +49,7 @@ class Message:
 
 
 def parse(line: bytes) -> Message:
-    """A message, or a Fault that carries the id if there is a usable one."""
+    """Parse a message; raise a Fault with its id if there is a usable one."""
     if len(line) > MAX_MESSAGE:
         raise too_large(line[:EDGE], line[-EDGE:])
     try:
@@ -93,7 +92,8 @@ _TAIL_ID = re.compile(
 
 
 def too_large(head: bytes = b"", tail: bytes = b"") -> Fault:
-    """The error for a message that is not held; its id stands before or behind the params."""
+    """Return the error for a message that is discarded; its id stands before or behind the
+    params."""
     match = _HEAD_ID.match(head) or _TAIL_ID.search(tail)
     id = msgspec.json.decode(match[1]) if match else None
     return Fault(
@@ -111,14 +111,14 @@ def _usable(id: object) -> bool:
 
 
 def _names(value: object) -> int:
-    """How many names the objects in a value have."""
+    """Count the names of the objects in a value."""
     if isinstance(value, dict):
         return len(value) + sum(map(_names, value.values()))
     return sum(map(_names, value)) if isinstance(value, list) else 0
 
 
 def _given_twice(line: bytes) -> str:
-    """A name that stands twice in one object, or nothing."""
+    """Return a name that occurs twice in one object, or ""."""
     import json
 
     doubled: list[str] = []
@@ -151,7 +151,7 @@ _MAX_CLIENT = 100  # it is written into every row of the ledger
 
 
 def client_of(info: object) -> str:
-    """`name/version` of what a client sends as `clientInfo`, printable and short."""
+    """Return `name/version` of a client's `clientInfo`, printable and short."""
     if not isinstance(info, dict):
         return ""
     words = [info.get("name"), info.get("version")]
@@ -160,7 +160,7 @@ def client_of(info: object) -> str:
 
 
 def trace_of(value: object) -> str:
-    """A W3C `traceparent`, or nothing."""
+    """Return a W3C `traceparent`, or ""."""
     return value if isinstance(value, str) and _TRACE.fullmatch(value) else ""
 
 
@@ -176,7 +176,7 @@ def error(fault: Fault, id: Id | None = None) -> dict[str, object]:
 
 
 def encode(message: object) -> bytes:
-    """One line of JSON, whatever characters a file held."""
+    """Encode one line of JSON, whatever characters a file held."""
     try:
         return msgspec.json.encode(message)
     except UnicodeEncodeError:  # lone surrogates stand for bytes that are not UTF-8

@@ -1,1 +1,1 @@
-"""The picker: a project's files with their tokens, on a terminal, to choose from."""
+"""The picker: choose from a project's files, shown with their tokens, on a terminal."""

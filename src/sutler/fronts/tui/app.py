@@ -1,4 +1,4 @@
-"""The picker on the screen: keys and commands to picks, picks to rows and figures."""
+"""The picker's application: keys and commands to picks, picks to rows and figures."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from sutler.secrets.cleaner import told
 from sutler.store.records import Caller
 
 WIDE = 120
-"""Columns from which an answer to a command does not need the whole width."""
+"""Columns above which an answer to a command does not need the whole width."""
 PAUSE = 0.2
-"""Seconds the cursor rests before a file is read for the text pane, and picks rest before they are
-kept."""
+"""Seconds without a cursor movement before a file is read for the text pane, and without a change
+before picks are stored."""
 
 
 class Picker(PickerScreen):
-    """`run()` returns True when the user is done and the selection is wanted, False when it is only
-    kept. `raise_fault` after it raises the exception that ended the screen.
+    """`run()` returns True if the user is done and wants the selection, False if it is only stored.
+    `raise_fault` after it raises the exception that ended the screen.
 
-    The screen opens empty. Names and sizes follow as soon as the tree is walked; the exact weights
+    The screen opens empty. Names and sizes follow once the tree is walked; the exact weights
     replace the estimates when all files are read, with the picks made in the meantime."""
 
     def __init__(self, verbs: Verbs, caller: Caller, plan: Plan) -> None:
@@ -67,7 +67,7 @@ class Picker(PickerScreen):
     # the files and their weights
 
     async def load(self) -> None:
-        """List the files, then weigh them; picks are kept throughout."""
+        """List the files, then weigh them; picks stay."""
         listed = await self.door_thread.do(self.verbs.listed)
         self.plan = Plan(listed, self.plan.kept(), weighed=False)
         if self.pick_everything:
@@ -100,12 +100,11 @@ class Picker(PickerScreen):
         self.redraw()
 
     def keep_from_start(self) -> None:
-        """Save the picks even if nothing changes: they are not those of last time."""
+        """Store the picks even without a change: they differ from the last ones."""
         self._to_keep = True
 
     def keep_picks(self) -> None:
-        """Little by little while one works, so that not even a kill loses more than the last
-        moment."""
+        """Store the picks during work, so that a kill loses only the last moment."""
         if self._to_keep:
             self._to_keep = False
             if trouble := self.verbs.keep(self.plan.kept()):
@@ -126,7 +125,7 @@ class Picker(PickerScreen):
             self.action_pick()
 
     def action_open(self, wanted: bool) -> None:
-        """Open a folder; close it, or go to the one above."""
+        """Open a folder; close it, or go to the parent."""
         row = self.files_pane.row
         if row is None or self.word:
             return
@@ -139,7 +138,7 @@ class Picker(PickerScreen):
         self.redraw()
 
     def action_all(self) -> None:
-        """All that is shown: everything, or what was found."""
+        """Toggle all that is shown: everything, or the matches of a search."""
         paths = self.plan.hits(self.word) if self.word else self.plan.below("")
         done = self.plan.pick_all(paths, not all(path in self.plan.picked for path in paths))
         if len(paths) == len(self.plan.files) and not self.plan.picked:
@@ -160,7 +159,7 @@ class Picker(PickerScreen):
 
     @property
     def reading(self) -> bool:
-        """Whether the text has the place of the tree."""
+        """Whether the text replaces the tree."""
         return self.screen.has_class("reading")
 
     def read(self, on: bool) -> None:
@@ -170,16 +169,15 @@ class Picker(PickerScreen):
             self.read_here()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that lead to the command line come before all others, or what is typed fast after
-        them would still reach the tree and be taken for keys; on the line itself they are
-        letters."""
+        """Give the keys that lead to the command line priority: fast typing after them would still
+        reach the tree as keys. On the line itself they are letters."""
         if len(self.screen_stack) > 1:
             return action == "leave"  # a question is open, and its keys are its own
         return not (action in ("find", "type", "profiles") and self.typing)
 
     @property
     def typing(self) -> bool:
-        """Whether the command line has the focus; a widget itself learns that a moment later."""
+        """Whether the command line has the focus; the widget's own state changes a moment later."""
         return self.screen.focused is self.line
 
     def action_find(self) -> None:
@@ -198,7 +196,7 @@ class Picker(PickerScreen):
         self.say(line)
 
     def action_escape(self) -> None:
-        """One step back: out of a command, out of the text, out of a search."""
+        """Go back one step: out of a command, out of the text, out of a search."""
         if self.typing and self.line.value.startswith("/"):
             self.line.value = self.word
         elif not self.reading or self.typing:
@@ -236,7 +234,7 @@ class Picker(PickerScreen):
             )
 
     def say(self, line: str) -> None:
-        """Carry out one command, in its turn; what went wrong is said in the status line."""
+        """Carry out one command in its turn; an error is shown in the status line."""
         self.run_worker(self.guarded(self.carry_out(line)), group="command")
 
     async def guarded(self, act: Awaitable[None]) -> None:

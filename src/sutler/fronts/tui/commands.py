@@ -1,7 +1,7 @@
 """The command line inside the picker: each line becomes a tool call, so that it is judged and
 recorded.
 
-Commands that change what is picked are the app's; they stand in the same table for `/help`."""
+Commands that change picks belong to the app; they are in the same table for `/help`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PREVIEW_LINES = 200
 
 
 class Scene(Struct, frozen=True):
-    """What the screen shows when a command is given: the file under the cursor and the figures."""
+    """State of the screen for a command: the file under the cursor and the figures."""
 
     here: str
     unit: str
@@ -47,7 +47,7 @@ Act = Callable[[Door, Sequence[str], Scene], Reply]
 
 
 class Slash(Struct, frozen=True):
-    """One command; without `act` it is the app's own."""
+    """One command; without `act` it belongs to the app."""
 
     name: str
     usage: str
@@ -56,15 +56,15 @@ class Slash(Struct, frozen=True):
 
 
 def parse(line: str) -> tuple[str, list[str]]:
-    """`/open "a b.py":1-3` as a name and its words. Blanks part words; quotes keep them, as
-    listings show them."""
+    """Parse `/open "a b.py":1-3` into a name and its words. Blanks separate words; quotes group
+    them, as in listings."""
     head, _, rest = line.strip().lstrip("/").partition(" ")
     words = [match[0] for match in re.finditer(r'(?:"(?:[^"\\]|\\.)*"|\S)+', rest)]
     return head.lower(), words
 
 
 def named(scene: Scene, words: Sequence[str]) -> str:
-    """The file a command is about: the one it names, else the one under the cursor."""
+    """Return the file of a command: the named one, else the one under the cursor."""
     if words:
         return words[0]
     if not scene.here:
@@ -96,7 +96,7 @@ def open_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
 
 
 def preview(door: Door, path: str) -> Reply:
-    """The beginning and the end of a file, as the pane beside the tree shows it."""
+    """Return the beginning and the end of a file, as the pane beside the tree shows it."""
     return reading_reply(
         call(door, "get_excerpt", {"path": quote(path), "max_lines": PREVIEW_LINES})
     )
@@ -144,7 +144,7 @@ def history(door: Door, words: Sequence[str], scene: Scene) -> Reply:
 
 
 def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
-    """What is there by ending, and what this session has done with it."""
+    """Return the files by ending, and the calls of this session."""
     if words not in ([], ["files"]):
         raise UsageError(f"/stats knows no {words[0]!r}", next_step="use /stats files")
     listing, view = call(door, "list_files", {}), call(door, "get_session", {})
@@ -185,7 +185,7 @@ def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
 
 
 def budget(door: Door, words: Sequence[str], scene: Scene) -> Reply:
-    """The pack's budget, and what this session may still read and write."""
+    """Return the pack's budget, and the rest of this session's reads and writes."""
     del words
     view = call(door, "get_session", {})
     assert isinstance(view, SessionView)  # noqa: S101  # the table of tools says so

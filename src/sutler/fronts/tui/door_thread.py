@@ -18,8 +18,7 @@ T = TypeVar("T")
 
 
 class DoorThread:
-    """One thread, one door, one call at a time. The door is opened with the first call that needs
-    it."""
+    """One thread, one door, one call at a time. The first call that needs the door opens it."""
 
     def __init__(self, root: str, caller: Caller, ask: Ask) -> None:
         self._root, self._caller, self._ask = root, caller, ask
@@ -28,7 +27,7 @@ class DoorThread:
         self._door: Door | None = None
 
     async def do(self, act: Callable[[], T]) -> T:
-        """Run something in the thread."""
+        """Run a function in the thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, act)
 
     async def at_door(self, act: Callable[[Door], T]) -> T:
@@ -42,7 +41,7 @@ class DoorThread:
         return self._door
 
     async def close(self) -> None:
-        """Sign the ledger's head and let go of the database."""
+        """Sign the ledger's head and close the database."""
         await self.do(self._stack.close)
         self._thread.shutdown(wait=False)
 
@@ -59,7 +58,7 @@ class Background:
         self.done = self.total = 0
 
     def progress(self, done: int, total: int) -> None:
-        """Progress callback of the call; ends it once `stop` was called."""
+        """Report progress of the call; raise once `stop` was called."""
         self.done, self.total = done, total
         if self._stopped.is_set():
             raise Stopped

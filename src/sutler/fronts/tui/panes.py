@@ -1,5 +1,5 @@
-"""The two panes: a tree that draws only the rows on screen, and a text. What they show is made
-harmless here, at the last step before the terminal."""
+"""The two panes: a tree that draws only the rows on screen, and a text. Their text is made harmless
+here, at the last step before the terminal."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sutler.paths import quote
 BOXES = {"none": "[ ]", "some": "[-]", "all": "[x]"}
 INDENT = 2
 LONGEST = 2_000
-"""Characters of a line that are drawn."""
+"""Limit of drawn characters in a line."""
 
 
 def row_text(row: Row, width: int, *, estimated: bool = False) -> str:
-    """`[x] ▾ src/          12,345`: box and name to the left, tokens to the right, with a tilde
-    while they are an estimate. A name that is too long is cut."""
+    """Format `[x] ▾ src/          12,345`: box and name to the left, tokens to the right, with a
+    tilde for an estimate. A name that is too long is cut."""
     arrow = ("▾ " if row.open else "▸ ") if row.folder else "  "
     name = f"{quote(row.name)}{'/' if row.folder else ''}"
     indent = " " * min(INDENT * row.depth, max(width // 3, 0))
@@ -40,21 +40,19 @@ def row_text(row: Row, width: int, *, estimated: bool = False) -> str:
 
 
 def plain_lines(text: str) -> list[str]:
-    """A text as a terminal may show it, line by line: no control character but the end of a line
-    survives."""
+    """Split a text into lines for a terminal, without control characters."""
     lines = harmless(text.replace("\r\n", "\n")).split("\n")
     return [line.expandtabs(4)[:LONGEST] for line in lines]
 
 
 class TreePane(ScrollView, can_focus=True):
-    """The tree. It knows its rows and where the cursor is; what a key means for the picks is the
-    app's affair."""
+    """The tree, with its rows and the cursor; the app decides what a key means for the picks."""
 
     class Moved(Message):
-        """The cursor is on another row."""
+        """The cursor moved to another row."""
 
     class Clicked(Message):
-        """A row was clicked; `box` says whether on its check box."""
+        """A row was clicked; `box` means on its check box."""
 
         def __init__(self, box: bool) -> None:
             super().__init__()
@@ -80,7 +78,7 @@ class TreePane(ScrollView, can_focus=True):
         return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
     def show_rows(self, rows: list[Row], *, estimated: bool = False) -> None:
-        """Other rows; the cursor stays on its path if that is still there, else on the nearest
+        """Show other rows; the cursor stays on its path if that is still there, else on the nearest
         folder above."""
         at = self.row.path if self.row else ""
         self.rows, self.estimated = rows, estimated
@@ -141,7 +139,7 @@ class TreePane(ScrollView, can_focus=True):
 
 
 class TextPane(ScrollView, can_focus=True):
-    """Lines of text that can be scrolled."""
+    """Lines of text that scroll."""
 
     def __init__(self, id: str = "text") -> None:
         super().__init__(id=id)

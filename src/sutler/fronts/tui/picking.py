@@ -1,4 +1,4 @@
-"""What is there to pick, what is picked, and the rows that show it. No screen in here."""
+"""Files to pick, the picks, and the rows that show them, without a screen."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sutler.scan.globs import GlobSet, literal
 Mark = Literal["none", "some", "all"]
 
 MOST_FOUND = 2_000
-"""Matches of a search that are shown; who has more needs a longer word."""
+"""Limit of shown matches of a search; a longer word reduces them."""
 
 
 class Weight(Struct, frozen=True, gc=False):
-    """A file's tokens (bytes where nothing is counted), and its cost in the budget's unit."""
+    """A file's tokens (bytes if none are counted), and its cost in the budget's unit."""
 
     tokens: int
     cost: int
@@ -55,10 +55,10 @@ class Total(Struct):
 
 
 class Plan:
-    """The files, and which of them are picked. Figures of folders are kept as picks change, so that
-    a tree of many thousand files answers at once. `unseen` are picks of an earlier time that are
-    not among the files now; `frame` is what a pack costs before any file is in it. Until the files
-    are `weighed`, their figures are estimates from their sizes."""
+    """The files, and which of them are picked. Figures of folders are updated with each pick, so
+    that a tree of many thousand files answers at once. `unseen` are earlier picks that are not
+    among the files now; `frame` is the cost of a pack without any file. Until the files are
+    `weighed`, their figures are estimates from their sizes."""
 
     def __init__(
         self,
@@ -114,19 +114,19 @@ class Plan:
             self.totals[folder].picked += step
 
     def pick_all(self, paths: Iterable[str], on: bool = True) -> int:
-        """Pick or drop several; returns how many changed."""
+        """Pick or drop several; return how many changed."""
         before = len(self.picked)
         for path in paths:
             self.pick(path, on)
         return abs(len(self.picked) - before)
 
     def toggle(self, path: str) -> None:
-        """A file changes sides. A folder is picked whole, or dropped when it is."""
+        """Pick or drop a file. A folder is picked whole, or dropped if all of it is picked."""
         below = [path] if path in self.files else self.below(path)
         self.pick_all(below, not all(file in self.picked for file in below))
 
     def below(self, folder: str) -> list[str]:
-        """The files below a folder, in order; of the root, all."""
+        """Return the files below a folder, in order; for the root, all."""
         if not folder:
             return self._paths
         first, after = (
@@ -140,14 +140,14 @@ class Plan:
 
     @property
     def used(self) -> int:
-        """What a pack of the picks would cost, about."""
+        """Estimate the cost of a pack of the picks."""
         return self.cost + self.frame if self.picked else 0
 
     def chosen(self) -> list[str]:
         return sorted(self.picked)
 
     def kept(self) -> list[str]:
-        """What has to survive: the picks, and those that this view does not show."""
+        """Return the picks to store: the present ones, and those that this view does not show."""
         return sorted(self.picked | self.unseen)
 
     def mark(self, path: str) -> Mark:
@@ -159,7 +159,7 @@ class Plan:
     # rows
 
     def rows(self, open_: set[str], *, heaviest: bool = False) -> list[Row]:
-        """The tree as far as its folders are open: folders first, by name or the heaviest first."""
+        """Return the rows of open folders: folders first, by name or the heaviest first."""
         rows: list[Row] = []
         stack = [(path, 0) for path in reversed(self._children("", heaviest))]
         while stack:
@@ -173,7 +173,7 @@ class Plan:
         return rows
 
     def found(self, word: str) -> list[Row]:
-        """The files whose path holds the word, or matches it as a glob, below their open
+        """Return the files whose path holds the word, or matches it as a glob, below their open
         folders."""
         hits = self.hits(word)[:MOST_FOUND]
         folders = {folder for path in hits for folder in _above(path) if folder}
@@ -204,15 +204,15 @@ class Plan:
 
 
 def _above(path: str) -> Iterator[str]:
-    """The folders a path lies in, the nearest first, the root last."""
+    """Yield the folders of a path, the nearest first, the root last."""
     while path:
         path = dirname(path)
         yield path
 
 
 def folded(plan: Plan) -> list[str]:
-    """The picks as globs of a profile: a folder that is picked whole stands for its files, names
-    are anchored and taken literally."""
+    """Return the picks as globs of a profile: a folder that is picked whole stands for its files,
+    names are anchored and literal."""
     globs: list[str] = []
     stack = [""]
     while stack:
@@ -227,8 +227,8 @@ def folded(plan: Plan) -> list[str]:
 
 
 def bar(used: int, limit: int | None, width: int) -> str:
-    """`████░░░░` of `width` characters; the last one stays empty until the budget is used up, the
-    first filled as soon as anything is."""
+    """Draw `████░░░░` of `width` characters; the last one stays empty until the budget is used up,
+    the first is filled as soon as anything is used."""
     if limit is None or width < 1:
         return ""
     filled = (
@@ -238,8 +238,7 @@ def bar(used: int, limit: int | None, width: int) -> str:
 
 
 def bar_line(plan: Plan, budget: Budget, width: int) -> str:
-    """The budget in one line: a drawing and the figures, or as much of them as a narrow screen has
-    room for."""
+    """Format the budget in one line: a drawing and the figures, as far as they fit the screen."""
     limit, unit = budget.limit, budget.unit
     picked = f"{len(plan.picked):,} of {len(plan.files):,} files"
     tokens = "" if unit == "tokens" else f", {plan.tokens:,} tokens"

@@ -1,5 +1,5 @@
-"""Consent on the screen: what an approval is bound to, with the escaped diff. The answer is yes, no
-or none."""
+"""Consent on the screen: the fields that an approval binds, with the escaped diff. The answer is
+yes, no or none."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Question(ModalScreen[bool]):
 
 
 class Asker:
-    """Called by the gate in the door's thread; waits there until the person in front of the screen
-    has answered."""
+    """Callback of the gate in the door's thread; waits until the person at the screen has
+    answered."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
@@ -66,7 +66,7 @@ class Asker:
         return waiting.result()
 
     def withdraw(self) -> None:
-        """Leave an open question unanswered, because the screen closes; it stays pending."""
+        """Leave an open question unanswered when the screen closes; it stays pending."""
         if self._waiting is not None:
             _settle(self._waiting, None)
 

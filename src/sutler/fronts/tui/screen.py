@@ -1,4 +1,4 @@
-"""The picker's screen: widgets, style, key bindings, and how picks and figures are shown."""
+"""The picker's screen: widgets, style, key bindings, and the display of picks and figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sutler.fronts.tui.picking import Budget, Plan, bar_line
 from sutler.secrets.cleaner import told
 
 NARROW = 70
-"""Columns below which tree and text do not stand side by side."""
+"""Columns below which tree and text do not fit side by side."""
 CSS = """
 Screen { layout: vertical; }
 #bar { height: 1; }
@@ -54,7 +54,7 @@ BINDINGS: list[Binding | tuple[str, str] | tuple[str, str, str]] = [
 
 
 class PickerScreen(App[bool]):
-    """What is shown. What a key or a command does is in `Picker`."""
+    """The display; `Picker` acts on keys and commands."""
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "sutler"

@@ -1,5 +1,5 @@
-"""What the picker does with a project besides picking: weigh its files, pack, copy or list the
-picks, and read profiles."""
+"""Verbs of the picker besides picking: weigh the files of a project, pack, copy or list the picks,
+and read profiles."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from sutler.store.atomic import write_atomic
 from sutler.tokens.counter import counter_for
 
 BYTES_PER_TOKEN = 4
-"""For estimates that stand until a file is read."""
+"""For estimates until a file is read."""
 
 
 class Verbs:
-    """What can be done with the picks of one project. Those that return a string return a sentence
-    for the status line. `listed` answers from names and sizes alone, before `weigh` has read the
-    files; all but `weigh` run in the door's thread. `null` ends the names of a list with NUL."""
+    """Actions on the picks of one project. Those that return a string return a sentence for the
+    status line. `listed` answers from names and sizes alone, before `weigh` has read the files; all
+    but `weigh` run in the door's thread. `null` ends the names of a list with NUL."""
 
     def __init__(self, project: Project, *, null: bool = False) -> None:
         self.project = project
@@ -44,7 +44,7 @@ class Verbs:
         return Budget(*self.project.settings.limit())
 
     def weigh(self, progress: Callable[[int, int], None] | None = None) -> Mapping[str, Weight]:
-        """Every file that a pack without limit would hold, at what it costs there."""
+        """Return every file of a pack without limit, with its cost there."""
         packing = self.project.pack(max_bytes=0)
         packing.empty_ok = True
         packing.progress = progress
@@ -61,14 +61,14 @@ class Verbs:
         return {file.path: Weight(file.weight, bare[file.path] + beside) for file in report.shown}
 
     def _frame(self, packing: Packing, unit: Unit) -> int:
-        """What a pack costs before any file is in it."""
+        """Return the cost of a pack without any file."""
         count = counter_for(unit, packing.request.budget.counter)
         return frame_cost(
             count, packing.request, Preamble(self.project.name, CleanText(""), CleanText(""))
         )
 
     def listed(self) -> Mapping[str, Weight]:
-        """The files a pack without limit would hold, by names and sizes alone."""
+        """Return the files of a pack without limit, by names and sizes alone."""
         project = self.project
         selection = project.select(project.scan(), project.pack(max_bytes=0).request)
         in_tokens = project.settings.limit()[1] == "tokens"
@@ -79,7 +79,7 @@ class Verbs:
         return weights
 
     def set_budget(self, words: Sequence[str]) -> Budget:
-        """`20k`, `60000 chars`, `0`: the budget from now on; tokens unless another unit is
+        """Parse and set the budget: `20k`, `60000 chars`, `0`; in tokens unless another unit is
         named."""
         size, unit = [*words, "tokens"][:2]
         keys = {"tokens": "max_tokens", "chars": "max_chars", "bytes": "max_bytes"}
@@ -101,7 +101,7 @@ class Verbs:
         return picks.profiles(self.root, os.environ)
 
     def selected_by(self, name: str) -> list[str]:
-        """The files that a profile's globs select, among those that are there."""
+        """Return the present files that a profile's globs select."""
         layers = project_config(self.root, os.environ, name)
         project = self._with(config.resolve([*layers, config.layer_from_environment(os.environ)]))
         selection = project.select(project.scan(), project.request())
@@ -112,7 +112,7 @@ class Verbs:
         return f"profile {name} is in {path}: sutler pack --profile {name}"
 
     def why(self, path: str) -> str:
-        """Whether a pack with the present budget holds a file, and by which rule."""
+        """Return whether a pack with the present budget holds a file, and by which rule."""
         with Root(self.root) as root:
             answer = told_all(verdict(self.project, root, RelPath(unquote(path)), "pack", ""))
         rule = f"\nrule: {answer['rule']}" if answer.get("rule") else ""
@@ -123,8 +123,8 @@ class Verbs:
         return f"{len(paths):,} names -> {quote(target)}"
 
     def names(self, paths: Sequence[str]) -> bytes:
-        """Names as `sutler pack --stdin` reads them, from where the user stands; a name that would
-        be two lines makes NUL the end of all."""
+        """Return names as `sutler pack --stdin` reads them, relative to the user's directory; NUL
+        ends them all if one contains a line break."""
         names = [os.path.relpath(os.path.join(self.root, path)) for path in paths]
         end = (
             "\0"

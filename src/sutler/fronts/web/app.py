@@ -1,4 +1,4 @@
-"""The routes. Requests become values, values become JSON; all else is in `api` and `guard`."""
+"""Routes: requests become values, values become JSON; the rest is in `api` and `guard`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sutler.pack.page.html import asset, embedded, page, policy, script
 from sutler.secrets.cleaner import told
 
 LARGEST = 1 << 20
-"""Bytes that a request may send."""
+"""Limit of a request in bytes."""
 
 _STATUS = {2: 400, 3: 422, 4: 409, 5: 403}
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class _TooLargeError(Exception):
 
 
 def build(api: PageApi, keys: Keys) -> Guard:
-    """The application behind its guard."""
+    """Return the application behind its guard."""
 
     async def home(request: Request) -> Response:
         view = await run_in_threadpool(api.view, api.first)
@@ -81,7 +81,7 @@ def build(api: PageApi, keys: Keys) -> Guard:
 
 
 def _guarded(handler: Handler) -> Handler:
-    """Our errors as JSON with a fitting status; what was not foreseen says no more than that."""
+    """Return our errors as JSON with a fitting status; unexpected ones reveal nothing else."""
 
     async def answer(request: Request) -> Response:
         try:

@@ -1,9 +1,8 @@
-"""Who may speak to the server: one browser of the person who started it, from the server's own
-page.
+"""Access to the server: one browser of the user who started it, from the server's own page.
 
 The printed address holds a key that works once and becomes a cookie. The cookie's path is a random
-folder, because cookies know no ports: another server on this machine must not be handed ours. Host
-and Origin are compared whole, so neither a page of another origin nor a name that points here from
+folder, because cookies ignore ports: another server on this machine must not receive ours. Host and
+Origin are compared whole, so neither a page of another origin nor a name that points here from
 outside gets an answer."""
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ USED = (
 
 
 class Keys:
-    """The secrets of one run. `host` is the only name this server answers to."""
+    """Secrets of one run. `host` is the only name that this server answers to."""
 
     def __init__(self, host: str) -> None:
         self.host = host
@@ -49,14 +48,14 @@ class Keys:
         return f"{self.origin}{self.folder}?key={self._once}"
 
     def spend(self, key: str) -> bool:
-        """Whether this is the printed key, which works once."""
+        """Return whether this is the printed key, which works once."""
         if not self._once or not hmac.compare_digest(key.encode(), self._once.encode()):
             return False
         self._once = ""
         return True
 
     def holds(self, cookies: str) -> bool:
-        """Whether a Cookie header holds ours."""
+        """Return whether a Cookie header holds our cookie."""
         for pair in cookies.split(";"):
             name, _, value = pair.strip().partition("=")
             if name == COOKIE and hmac.compare_digest(value.encode(), self.cookie.encode()):
@@ -65,8 +64,8 @@ class Keys:
 
 
 def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, str] | None:
-    """Why a request may not even show its key: another name, another origin, another site's
-    doing."""
+    """Return the refusal of a request before its key is checked: another host name, another origin,
+    another site."""
     if headers.get("host") != keys.host:
         return 421, "this server answers to its own address only\n"
     origin = headers.get("origin")
@@ -80,7 +79,7 @@ def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, s
 
 
 class Guard:
-    """Stands before the application; adds the headers that keep a browser strict to every
+    """Middleware before the application; adds the headers that keep a browser strict to every
     answer."""
 
     def __init__(self, app: App, keys: Keys) -> None:
@@ -104,12 +103,12 @@ class Guard:
         return await self._app(inner, receive, _strict(send))
 
     def _doubled(self, scope: Scope) -> tuple[int, str] | None:
-        """Two Host or Origin headers could be read one here and the other by a proxy."""
+        """Refuse two Host or Origin headers: this server could read one and a proxy the other."""
         names = [name for name, _ in scope["headers"] if name in (b"host", b"origin", b"cookie")]
         return None if len(names) == len(set(names)) else (400, "a header is there twice\n")
 
     async def _first(self, scope: Scope, send: Send) -> None:
-        """The one request that brings the key instead of the cookie."""
+        """Handle the one request that has the key instead of the cookie."""
         key = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
         if (
             scope["method"] == "GET"

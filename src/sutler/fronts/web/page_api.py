@@ -1,4 +1,4 @@
-"""What the page may ask for, as functions from values to values. Each call opens what it needs and
+"""Functions behind the page's requests, from values to values. Each call opens what it needs and
 closes it again."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGE = 200
 
 
 class Wanted(Struct, frozen=True, forbid_unknown_fields=True):
-    """A selection as the page's form gives it. `without` are files unticked one by one, in display
+    """A selection from the page's form. `without` are files unticked one by one, in display
     form."""
 
     goal: str = ""
@@ -43,15 +43,14 @@ class Wanted(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settled(Struct, frozen=True, forbid_unknown_fields=True):
-    """A person's word on one approval; `digest` says what they were shown."""
+    """A person's decision on one approval; `digest` identifies what they were shown."""
 
     verdict: Literal["approve", "deny"]
     digest: str
 
 
 class PageApi:
-    """One project, looked at by one person. Packs are made one at a time: each may take all
-    cores."""
+    """One project for one person. Packs are made one at a time: each may take all cores."""
 
     def __init__(self, project: Project, goal: str, environ: Mapping[str, str]) -> None:
         self._project = project
@@ -70,7 +69,7 @@ class PageApi:
         )
 
     def view(self, wanted: Wanted) -> View:
-        """The page of the pack that this selection gives. Nothing leaves, so no receipt is made."""
+        """Return the page of the pack of this selection. Nothing leaves, so no receipt is made."""
         with self._busy:
             packing, project = self._packing(wanted)
             packing.watch = watch = watch_for(project)
@@ -83,7 +82,7 @@ class PageApi:
         )
 
     def text(self, wanted: Wanted) -> bytes:
-        """The pack itself, handed to the browser: it leaves, so it has a receipt."""
+        """Return the pack for the browser: it leaves, so it has a receipt."""
         with self._busy:
             packing, project = self._packing(wanted)
             data = packing.text().encode()
@@ -135,7 +134,7 @@ class PageApi:
     # the ledger
 
     def ledger(self, before: int | None) -> dict[str, object]:
-        """The newest rows, or those before one, newest first."""
+        """Return the newest rows, or those before one, newest first."""
         with self._ledger() as ledger:
             end = ledger.store.head()[0] + 1 if before is None else max(1, before)
             rows = ledger.store.audit(max(0, end - 1 - PAGE), PAGE)
