@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def command() -> NoReturn:
     """Run the installed command and exit at once. The interpreter's own clean-up takes longer than
-    many a command. Streams are flushed; files and stores are closed where they were opened."""
+    many commands. Streams are flushed; files and stores are closed where they were opened."""
     code = main()
     try:
         for stream in (sys.stdout, sys.stderr):
@@ -59,8 +59,8 @@ def main() -> int:
 
 
 def _settle_streams() -> None:
-    """A closed stdin, stdout or stderr would lend its number to the next file that is opened;
-    /dev/null takes it."""
+    """Replace closed standard streams by /dev/null: the next opened file would get their
+    numbers."""
     if sys.stdin and sys.stdout and sys.stderr:
         return
     while (fd := os.open(os.devnull, os.O_RDWR)) < 3:
@@ -72,9 +72,9 @@ def _settle_streams() -> None:
 
 
 def _speak_utf8(words: list[str]) -> None:
-    """In a locale that is not UTF-8, Python would read file names differently, and the same tree
-    would give other bytes. Start again in UTF-8 mode; -P keeps out modules of the current folder,
-    which are not trusted."""
+    """Start again in UTF-8 mode if the locale is not UTF-8: Python would decode file names
+    differently, and the same tree would give other bytes. -P keeps out modules of the current
+    folder, which are not trusted."""
     command = [sys.executable, "-P", "-X", "utf8", "-m", "sutler", *words]
     os.execv(sys.executable, command)  # noqa: S606  # this program itself
 

@@ -1,8 +1,7 @@
-"""Settings: defaults < user < project < environment < flags, and every value knows where it came
-from.
+"""Settings: defaults < user < project < environment < flags; every value has its origin.
 
-This module is pure: it is handed the texts of the files. A project's own file can only narrow: the
-keys marked `own` are accepted from the user's file, the environment and flags alone, because a
+This module is pure: the caller passes the texts of the files. A project's own file can only narrow:
+the keys marked `own` are accepted from the user's file, the environment and flags alone, because a
 cloned repository must not be able to switch off a protection."""
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ _BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
 
 
 class Layer(Struct, frozen=True):
-    """Values from one place. `origin` is shown to people; `trusted` says that the user wrote it,
-    not the project."""
+    """Values from one place. `origin` is its name for people; `trusted` means that the user wrote
+    it, not the project."""
 
     origin: str
     values: Mapping[str, Value]
@@ -32,7 +31,7 @@ class Layer(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """Every key with its value and the origin that set it."""
+    """Every key with its value and its origin."""
 
     values: Mapping[str, Value]
     origins: Mapping[str, str]
@@ -53,7 +52,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def has_budget(self) -> bool:
-        """Whether a budget was set at all, instead of the default one."""
+        """Whether a budget was set, instead of the default one."""
         return any(self.origins[name] != "default" for name in _BUDGETS)
 
     def words(self, name: str) -> tuple[str, ...]:
@@ -64,11 +63,11 @@ class Settings(Struct, frozen=True):
         return self.text("format")
 
     def overlaid(self, layer: Layer) -> Settings:
-        """These settings with one more layer on top."""
+        """Return these settings with one more layer on top."""
         return _apply(dict(self.values), dict(self.origins), layer)
 
     def limit(self) -> tuple[int | None, Unit]:
-        """The budget in force, with its unit; 0 or less means no limit."""
+        """Return the budget in force, with its unit; 0 or less means no limit."""
         tier = self.values["tier"]
         if tier is not None:
             return TIERS[str(tier)], "chars"
@@ -89,7 +88,7 @@ _FACTOR = {"": 1, "k": 1_000, "ki": 1_024, "m": 1_000_000, "mi": 1_048_576, "g":
 
 
 def parse_size(text: str, what: str) -> int:
-    """`500`, `500_000`, `500k`, `64KiB`: a plain count or a count with a unit."""
+    """Parse `500`, `500_000`, `500k`, `64KiB`: a plain count or a count with a unit."""
     if len(text) <= 18 and text.isdecimal() and text.isascii():
         return int(text)
     match = re.fullmatch(_SIZE, text.strip(), re.IGNORECASE)
@@ -124,8 +123,8 @@ def _share(raw: object, what: str) -> float:
 
 
 def _coerce(key: Key, raw: object, where: str) -> Value:
-    """A raw TOML, environment or flag value as this key's type, or a UsageError that names the
-    place."""
+    """Convert a raw TOML, environment or flag value to this key's type, or raise UsageError with
+    the place."""
     what = f"{where}: {key.name}"
     if key.kind == "bool":
         if isinstance(raw, bool):
@@ -164,7 +163,7 @@ def _coerce(key: Key, raw: object, where: str) -> Value:
 
 
 def _choices(key: Key, what: str, words: list[str]) -> tuple[str, ...]:
-    """The words, each one of the key's choices if it has any."""
+    """Return the words, each one of the key's choices if it has any."""
     for word in words:
         if key.choices and word not in key.choices:
             raise UsageError(
@@ -203,7 +202,8 @@ def layer_from_table(
 def parse_toml(
     text: str, origin: str, *, pyproject: bool = False, trusted: bool = True, profile: str = ""
 ) -> list[Layer]:
-    """The layers of one TOML file: its keys, then those of the named profile when it has one."""
+    """Return the layers of one TOML file: its keys, then those of the named profile if it has
+    one."""
     # costs more start-up time than most packs spend on configuration: only when a file is there
     import tomllib
 
@@ -242,7 +242,7 @@ def parse_toml(
 
 
 def _flattened(table: Mapping[str, object], origin: str) -> dict[str, object]:
-    """The tables [goals] and [commands] as plain keys."""
+    """Return the tables [goals] and [commands] as plain keys."""
     plain: dict[str, object] = {}
     for name, raw in table.items():
         if name == "commands" and isinstance(raw, dict):
@@ -258,7 +258,7 @@ def _flattened(table: Mapping[str, object], origin: str) -> dict[str, object]:
 
 
 def _lines_of(text: str) -> dict[str, int]:
-    """Where each key is first written; good enough to point at."""
+    """Return the line on which each key is first written, for error messages."""
     lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         match = re.match(r"\s*([A-Za-z_][\w-]*)\s*=", line)
@@ -268,8 +268,8 @@ def _lines_of(text: str) -> dict[str, int]:
 
 
 def layer_from_environment(environ: Mapping[str, str]) -> Layer:
-    """`SUTLER_MAX_TOKENS=8000` and its like. Names that are no key belong to other parts of sutler
-    and stay alone."""
+    """Read `SUTLER_MAX_TOKENS=8000` and its like. Names that are no key belong to other parts of
+    sutler and are skipped."""
     table = {
         name[7:].lower(): value
         for name, value in sorted(environ.items())
@@ -281,7 +281,8 @@ def layer_from_environment(environ: Mapping[str, str]) -> Layer:
 
 
 def resolve(layers: Sequence[Layer]) -> Settings:
-    """Later layers win key by key; a later budget of any unit replaces an earlier one."""
+    """Merge layers: later ones win key by key; a later budget of any unit replaces an earlier
+    one."""
     settings = Settings(
         {key.name: key.default for key in KEYS}, {key.name: "default" for key in KEYS}
     )

@@ -1,20 +1,21 @@
-"""The few ways a promise can break.
+"""Exceptions: the few ways a promise can break.
 
     SutlerError                  exit 1   something failed
     ├── UsageError               exit 2   a flag, a config key or an argument is wrong
-    ├── RefusedError             exit 3   a limit, strict mode, the budget or a secret at the door
-    ├── ConflictError            exit 4   the file moved on
-    ├── DeniedError              exit 5   policy said no, or approval is needed
+    ├── RefusedError             exit 3   a limit, strict mode, the budget or a secret to send
+    ├── ConflictError            exit 4   the file has changed
+    ├── DeniedError              exit 5   policy denied, or approval is needed
     └── ModelCommandError        exit 6   the model command failed
 
 A failure of the world (a missing file, a denied read) is data, a `Problem`, and not an exception.
-An error says what happened, which rule or limit decided, and what to do next."""
+An error states what happened, which rule or limit decided, and what to do next."""
 
 from __future__ import annotations
 
 
 class SutlerError(Exception):
-    """Anything sutler raises on purpose; the fronts print it and use its exit code."""
+    """Base of all errors that sutler raises on purpose; the fronts print it and use its exit
+    code."""
 
     exit_code = 1
 
@@ -33,7 +34,7 @@ class SutlerError(Exception):
         return "\n".join(lines)
 
     def with_text(self, what: str) -> SutlerError:
-        """The same error with other words, as where a secret was removed from them."""
+        """Return the same error with another text, such as a redacted one."""
         return type(self)(what, rule=self.rule, next_step=self.next_step)
 
 
@@ -46,8 +47,8 @@ class RefusedError(SutlerError):
 
 
 class ConflictError(SutlerError):
-    """`conflict` is a `store.records.Conflict` where there is more to say than a line. `sides` are
-    the raw texts that met, from which proposals are made; they never leave."""
+    """`conflict` is a `store.records.Conflict` if there are more facts than one line. `sides` are
+    the raw overlapping texts, from which proposals are made; they never leave."""
 
     exit_code = 4
 
@@ -69,7 +70,7 @@ class ConflictError(SutlerError):
 
 
 class DeniedError(SutlerError):
-    """`approval` is the id of the approval that waits for a person, if one does."""
+    """`approval` is the id of the pending approval, if there is one."""
 
     exit_code = 5
 

@@ -1,8 +1,8 @@
-"""The one spelling of "where": relative POSIX paths, their display form, and line spans.
+"""Relative POSIX paths, their display form, and line spans.
 
 Identity and display never share a field. A `RelPath` is the path as the file system has it (bytes
-that are not UTF-8 ride along as surrogates); `quote` makes the one-line form that people, models
-and logs see."""
+that are not UTF-8 are surrogates); `quote` returns the one-line form for people, models and
+logs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Span(Struct, frozen=True, gc=False):
 
 
 def parse_relpath(raw: str) -> RelPath:
-    """Turn an untrusted spelling into a RelPath, or refuse it. Purely lexical: nothing is
+    """Parse an untrusted spelling to a RelPath, or refuse it. Purely lexical: nothing is
     expanded."""
     if "\0" in raw:
         raise RefusedError(f"path {quote(raw)} holds a NUL byte", rule="paths are plain names")
@@ -47,10 +47,10 @@ _DRIVE = re.compile(r"^(?:[/\\\\]{2}[?.][/\\\\])?[A-Za-z]:")
 
 
 def normalize_path(raw: str) -> str:
-    """Seed 004's normalizePath: backslashes become slashes, a drive letter goes, `.` and empty
-    parts too.
+    """Apply seed 004's normalizePath: backslashes become slashes; a drive letter, `.` and empty
+    parts are dropped.
 
-    For spellings that people and tools write; a RelPath from a scan is already the one spelling."""
+    For spellings that people and tools write; a RelPath from a scan is normalized already."""
     plain = _DRIVE.sub("", raw.strip()).replace("\\", "/")
     parts = [part for part in plain.split("/") if part not in ("", ".")]
     return ("/" if plain.startswith("/") else "") + "/".join(parts)
@@ -70,7 +70,7 @@ def dirname(path: str) -> RelPath:
 
 
 def extension(path: str) -> str:
-    """The last extension without its dot, lower-case; empty for `.bashrc` and `Makefile`."""
+    """Return the last extension without its dot, lower-case; empty for `.bashrc` and `Makefile`."""
     name = basename(path)
     dot = name.rfind(".")
     return name[dot + 1 :].lower() if dot > 0 else ""
@@ -78,7 +78,7 @@ def extension(path: str) -> str:
 
 @cache  # compiling this takes a millisecond, and most runs meet plain names only
 def _unsafe() -> re.Pattern[str]:
-    """Everything that could break out of one line, hide, or reorder what a reader sees.
+    """Compile all characters that could break out of one line, hide, or reorder what a reader sees.
 
     Controls, separators, blanks that are no plain space, surrogates (bytes that are not UTF-8),
     bidi and zero-width characters, tags, private use and non-characters. Fixed ranges:
@@ -124,7 +124,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def quote(path: str) -> str:
-    """The display form: unchanged when harmless, else C-style in double quotes on one line."""
+    """Return the display form: unchanged if harmless, else C-style in double quotes on one line."""
     if (
         path.isascii()
         and path.isprintable()
@@ -139,8 +139,8 @@ def quote(path: str) -> str:
 
 
 def wire_path(path: str) -> str:
-    """The path as JSON carries it: itself, or quoted when its bytes are not UTF-8, or when it could
-    be taken for a quoted one. `rel_of` turns it back."""
+    """Encode a path for JSON: unchanged, or quoted if its bytes are not UTF-8, or if it could be
+    taken for a quoted one. `rel_of` decodes it."""
     looks_quoted = len(path) > 1 and path[0] == path[-1] == '"'
     if looks_quoted or (not path.isascii() and re.search(_SURROGATE, path)):
         return quote(path)
@@ -158,18 +158,18 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def unquote(shown: str) -> str:
-    """The inverse of `quote`."""
+    """Invert `quote`."""
     if len(shown) >= 2 and shown[0] == shown[-1] == '"':
         return re.sub(_ESCAPE, _unescape, shown[1:-1])
     return shown
 
 
 def rel_of(wire: str) -> RelPath:
-    """A document's path as the file system has it: the inverse of `wire_path`."""
+    """Decode a document's path: the inverse of `wire_path`."""
     plain = unquote(wire)
     return RelPath(plain if wire_path(plain) == wire else wire)
 
 
 def counted(count: int, noun: str, more: str = "") -> str:
-    """A number with its noun: `1 file`, `2 files`; `1,000+ files` where counting stopped."""
+    """Format a number with its noun: `1 file`, `2 files`; `1,000+ files` if counting stopped."""
     return f"{count:,}{more} {noun}{'' if count == 1 and not more else 's'}"

@@ -1,4 +1,5 @@
-"""The calls of `os` on a platform that lacks descriptors of folders, owners or fdatasync.
+"""Replacements for calls of `os` on a platform without descriptors of folders, owners, fdatasync or
+writev.
 
 `system` decides which are missing. A path in place of a descriptor is weaker: between the check and
 the use another process may put a link there, which descriptors rule out."""
@@ -13,8 +14,8 @@ from typing import Any
 
 
 class PlainCalls:
-    """The calls of `os` on a platform that lacks some of them. A folder is a number above all
-    descriptors, which stands for its path."""
+    """The calls of `os` with these replacements. A folder is a number above all descriptors, which
+    stands for its path."""
 
     def __init__(self, missing: frozenset[str]) -> None:
         if "fdatasync" in missing:
@@ -31,7 +32,7 @@ class PlainCalls:
 
 
 def _folder_calls() -> dict[str, Any]:
-    """The calls that take or return a folder, without descriptors of folders."""
+    """Return the calls that take or return a folder, without descriptors of folders."""
     folders = _Folders()
     flags = {"O_DIRECTORY": _DIRECTORY, "O_NOFOLLOW": _NOFOLLOW, "O_NONBLOCK": 0, "O_PATH": 0}
     calls = [name for name in vars(_Folders) if not name.startswith("_")]
@@ -43,7 +44,7 @@ _FIRST = 1 << 30  # far above real descriptors: a mix-up is an error and reads n
 
 
 class _Folders:
-    """Folders by number. Names below one are joined to its path; a link on the last step is
+    """Folders by number. Names below one are joined to its path; a link as the last component is
     refused."""
 
     def __init__(self) -> None:
@@ -153,5 +154,5 @@ class _Folders:
 
 
 def error_of(number: int) -> OSError:
-    """As the kernel raises it, of the right subclass."""
+    """Return an OSError of the right subclass, as the kernel raises it."""
     return OSError(number, os.strerror(number))

@@ -1,15 +1,16 @@
-"""What the operating system offers, and what takes its place where it is missing.
+"""Features of the operating system, and their replacements where they are missing.
 
-feature      use                                    without it
-openat2      the kernel confines each open          each component is opened by itself
-descriptors  folders are open descriptors           a folder is a path, checked for links
-fdatasync    the log of the database                fsync
-locks        one writer of a file, by flock         a holder file with the id of its process
-fork         worker processes                       one process does all the work
-exchange     two names change places in one step    a hard link keeps the old file, then a rename
-affinity     the cores that this process may use    all cores of the machine
-pipe_size    workers run further ahead              pipes of the usual size
-owners       files of other users are refused       every file counts as the user's own
+    feature      use                                    without it
+    openat2      the kernel confines each open          each component is opened by itself
+    descriptors  folders are open descriptors           a folder is a path, checked for links
+    fdatasync    the log of the database                fsync
+    locks        one writer of a file, by flock         a holder file with the id of its process
+    fork         worker processes                       one process does all the work
+    exchange     two names change places in one step    a hard link keeps the old file, then rename
+    affinity     the cores that this process may use    all cores of the machine
+    pipe_size    workers run further ahead              pipes of the usual size
+    writev       one call for many pieces               one call for each piece
+    owners       files of other users are refused       every file counts as the user's own
 
 `fs` has the calls of `os` with these replacements: code that holds folders, owners or flags uses
 `fs` instead of `os`; `plain_calls` has them."""
@@ -67,8 +68,8 @@ else:
 
 
 def switch_off(*features: Feature) -> None:
-    """Do without these features, as on a platform that lacks them. Call it before any other module
-    of the package is imported: they take their calls and flags from here."""
+    """Disable these features, as on a platform that lacks them. Call it before any other module of
+    the package is imported: they take their calls and flags from here."""
     global offered, fs
     offered -= frozenset(features)
     fs = os if offered >= _EMULATED else PlainCalls(_EMULATED - offered)  # type: ignore[assignment]
@@ -78,14 +79,15 @@ def switch_off(*features: Feature) -> None:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if "affinity" in offered:
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def may_fork() -> bool:
-    """Whether a fork is safe: on Linux, with no other thread whose locks a child would inherit."""
+    """Return whether a fork is safe: on Linux, with no other thread whose locks a child would
+    inherit."""
     if "fork" not in offered:
         return False
     try:
@@ -99,7 +101,7 @@ _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 
 
 def widen(pipe: int) -> None:
-    """Make room for a megabyte in a pipe, where the user's limit allows it."""
+    """Enlarge a pipe's buffer to a megabyte, if the user's limit allows it."""
     if "pipe_size" in offered:
         import fcntl
 
@@ -148,7 +150,8 @@ def _hold_by_file(holder: str) -> bool:
 
 
 def _is_held(holder: str) -> bool:
-    """Whether the process that made the holder file still runs. An empty file is being made."""
+    """Return whether the process that created the holder file still runs. An empty file is being
+    created."""
     try:
         with open(holder, encoding="ascii") as stream:
             text = stream.read()
@@ -187,7 +190,7 @@ _RETRIES = 64
 
 
 def _open_how(flags: int) -> bytes:
-    """The kernel's `struct open_how`."""
+    """Encode the kernel's `struct open_how`."""
     return struct.pack("=QQQ", flags, 0, _BENEATH | _NO_MAGICLINKS | _NO_SYMLINKS)
 
 
@@ -211,8 +214,8 @@ def open_beneath(fd: int, path: str, flags: int) -> int:
 
 
 def opener(fd: int, flags: int) -> Callable[[str], int]:
-    """`open_beneath` with all arguments but the path prepared, for thousands of files. The path is
-    a RelPath."""
+    """Return `open_beneath` with all arguments but the path prepared, for thousands of files. The
+    path is a RelPath."""
     how = _open_how(flags)
     size, call, encode = len(how), _syscall(), os.fsencode
 
@@ -225,7 +228,7 @@ def opener(fd: int, flags: int) -> Callable[[str], int]:
 
 
 def has_openat2() -> bool:
-    """Whether this kernel, and the sandbox around this process, offers openat2."""
+    """Return whether this kernel, and the sandbox around this process, offers openat2."""
     if "openat2" not in offered or "descriptors" not in offered:
         return False
     try:
@@ -245,7 +248,7 @@ _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 def exchange(fd: int, left: str, right: str) -> bool:
-    """Exchange two names of the folder `fd` in one step; False where the system cannot."""
+    """Exchange two names of the folder `fd` in one step; False if the system cannot."""
     if "exchange" not in offered or "descriptors" not in offered:
         return False
     import ctypes

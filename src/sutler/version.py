@@ -1,3 +1,3 @@
-"""The one place that says which version this is."""
+"""The version, stated in this place only."""
 
 VERSION = "0.1.0"
