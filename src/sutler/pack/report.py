@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from sutler.budget.selection import Budget, Choice
 from sutler.config import Settings
@@ -120,35 +121,20 @@ def shown_text(path: RelPath, level: str, text: str, reason: str, whole: CleanTe
     )
 
 
-class BuiltFile(Struct, frozen=True, array_like=True, gc=False):
-    """One file that enters, as the report and the cache need it."""
-
-    number: int
-    level: str
-    length: int
-    sha256: str
-    tokens: int | None
-    cost: int
-    rules: tuple[str, ...]
-    hidden: tuple[tuple[str, int], ...]
-    record: CachedFile | None
-    lines: str = ""
-
-
-def built_file(
-    number: int, section: Section, tokens: int | None, record: CachedFile | None
-) -> BuiltFile:
+def shown_section(section: Section, tokens: int | None) -> Shown:
+    """A section as the report states it, without its path and reason: the files of a batch travel
+    by their numbers."""
     rules = [finding.rule for finding in section.body.findings if finding.confidence > 0]
-    return BuiltFile(
-        number,
+    return Shown(
+        RelPath(""),
         section.level,
         section.length,
-        section.sha256,
         tokens,
         section.cost,
+        "",
+        section.sha256,
         tuple(rules),
         section.body.hidden,
-        record,
         ranges(section.spans),
     )
 
@@ -157,7 +143,7 @@ class Batch(Struct, frozen=True, array_like=True):
     """Built sections: their files, their text, the part of it that the ending's digest covers,
     their manifest lines."""
 
-    files: list[BuiltFile]
+    files: list[tuple[int, Shown, CachedFile | None]]
     excluded: list[tuple[int, Reason, Rule, CachedFile | None]]
     problems: list[tuple[int, ProblemKind, str]]
     text: bytes
@@ -183,7 +169,6 @@ class Account:
         self.progress: Progress | None = None
         self.withheld: frozenset[str] = frozenset()  # on record by their masked names
         self._done = 0
-        self._held: list[bytes] = []  # the text of a pack that shows and lists nothing
         self.bytes = 0
         self.pack_id = ""
 
@@ -204,24 +189,11 @@ class Account:
                 self.excluded.append(Excluded(path, reason, rule))
         for number, kind, detail in batch.problems:
             self.problems.append(Problem(self._order[number].entry.path, kind, detail))
-        self.shown += map(self._file_shown, batch.files)
+        for number, shown, record in batch.files:
+            choice = self._order[number]
+            self._cache.learn(choice.entry.path, record)
+            self.shown.append(replace(shown, path=choice.entry.path, reason=choice.reason))
         return Framed(batch.text, batch.frames, batch.lines)
-
-    def _file_shown(self, file: BuiltFile) -> Shown:
-        choice = self._order[file.number]
-        self._cache.learn(choice.entry.path, file.record)
-        return Shown(
-            choice.entry.path,
-            file.level,
-            file.length,
-            file.tokens,
-            file.cost,
-            choice.reason,
-            file.sha256,
-            file.rules,
-            file.hidden,
-            file.lines,
-        )
 
     def counted(self, pieces: Generator[bytes, None, str]) -> Iterator[bytes]:
         """Yield the text; count its bytes and record its id."""
@@ -233,24 +205,6 @@ class Account:
                 return
             self.bytes += len(piece)
             yield piece
-
-    def from_first_file(
-        self, pieces: Iterator[bytes], listing: Callable[[], Listing]
-    ) -> Iterator[bytes]:
-        """Hold the text back until it shows or lists a file, and keep it back if it never does."""
-        held: list[bytes] = []
-        for piece in pieces:
-            held.append(piece)
-            if self.shown or listing() != Listing():
-                yield from held
-                held.clear()
-        self._held = held
-
-    def if_empty(self, excluded: Iterable[Excluded], allowed: bool) -> Iterator[bytes]:
-        """Yield the text that was held back, if an empty pack is allowed; else refuse."""
-        if self._held and not allowed:
-            raise _empty_pack((*excluded, *self.excluded), self.problems)
-        yield from self._held
 
     def report(
         self,
@@ -282,7 +236,7 @@ class Account:
         )
 
 
-def _empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> RefusedError:
+def empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> RefusedError:
     """Build the refusal of a pack that would show and list no file, with the reasons of the
     exclusions."""
     reasons = by_reason(item for item in excluded if item.rule.source != "--output")

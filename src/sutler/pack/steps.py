@@ -260,15 +260,12 @@ class PackRun:
             if self.watch is not None:
                 self.watch(section)
             frames.append(section_frame(pieces, section, request.line_numbers))
-        files = [
-            report.built_file(
-                numbers[section.path],
-                section,
-                None if self.tokens is None else self._section_tokens(section, frame),
-                self.cache.learned(section.path),
-            )
-            for section, frame in zip(fitted.sections, frames, strict=True)
-        ]
+        files = []
+        for section, frame in zip(fitted.sections, frames, strict=True):
+            tokens = None if self.tokens is None else self._section_tokens(section, frame)
+            # The tokens are part of the record.
+            shown, record = report.shown_section(section, tokens), self.cache.learned(section.path)
+            files.append((numbers[section.path], shown, record))
         excluded = [
             (numbers[item.path], item.reason, item.rule, self.cache.learned(item.path))
             for item in fitted.excluded
@@ -293,8 +290,15 @@ class PackRun:
                 pieces = iter(list(pieces))
             left_out = report.named_but_out(self._snapshot.excluded, named)
             report.judge([*account.problems, *left_out], settings, named, self._ask)
-            yield from account.from_first_file(pieces, self._late)
-        yield from account.if_empty(self._out(), self.empty_ok)
+            held = []  # until a file is shown or listed: a pack of nothing is not written
+            for piece in pieces:
+                held.append(piece)
+                if account.shown or self._listing != Listing():
+                    yield from held
+                    held.clear()
+        if held and not self.empty_ok:
+            raise report.empty_pack((*self._out(), *account.excluded), account.problems)
+        yield from held
 
     def _late(self) -> Listing:
         return self._listing
