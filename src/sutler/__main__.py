@@ -20,7 +20,7 @@ def command() -> NoReturn:
                 stream.flush()
     except OSError:
         code = code or 1
-    os._exit(code)  # flushed above; what is left are the interpreter's own tables
+    os._exit(code)  # flushed above; only the interpreter's own tables remain
 
 
 def main() -> int:
@@ -38,13 +38,13 @@ def main() -> int:
             _speak_utf8(words)
         import gc
 
-        # A command makes many small values and hardly a cycle: looking for cycles every 700
-        # allocations is for nothing.
+        # A command makes many small values and hardly a cycle: a collection every 700
+        # allocations is useless.
         gc.set_threshold(100_000, 50, 50)
         from sutler.fronts.cli.main import run
 
         return run(words)
-    except KeyboardInterrupt:  # while modules were still loading
+    except KeyboardInterrupt:  # while modules are loading
         return 130
     except BrokenPipeError:
         return 0

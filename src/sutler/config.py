@@ -204,7 +204,7 @@ def parse_toml(
 ) -> list[Layer]:
     """Return the layers of one TOML file: its keys, then those of the named profile if it has
     one."""
-    # costs more start-up time than most packs spend on configuration: only when a file is there
+    # imported only if a file exists: it costs more time than most packs spend on configuration
     import tomllib
 
     try:

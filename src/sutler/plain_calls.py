@@ -40,7 +40,7 @@ def _folder_calls() -> dict[str, Any]:
 
 
 _DIRECTORY, _NOFOLLOW = 1 << 40, 1 << 41
-_FIRST = 1 << 30  # far above real descriptors: a mix-up is an error and reads no other file
+_FIRST = 1 << 30  # far above real descriptors: a confusion is an error and reads no other file
 
 
 class _Folders:

@@ -44,7 +44,7 @@ FEATURES: tuple[Feature, ...] = get_args(Feature)
 _LINUX = sys.platform.startswith("linux")
 
 
-# openat2 and the exchange are asked of the kernel when they are first used.
+# openat2 and the exchange are probed when they are first used.
 _PLATFORM: dict[Feature, bool] = {
     "openat2": _LINUX,
     "descriptors": os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW"),
@@ -119,7 +119,7 @@ def try_lock(fd: int, path: str) -> bool:
 
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # flock says so where the lock is held
+        except BlockingIOError:  # raised by flock if the lock is held
             return False
         return True
     return _hold_by_file(f"{path}.held")
@@ -160,7 +160,7 @@ def _is_held(holder: str) -> bool:
     except (ProcessLookupError, FileNotFoundError, ValueError):
         return False
     except OSError:
-        pass  # it runs, as another user
+        pass  # it runs as another user
     return True
 
 
@@ -233,7 +233,7 @@ def has_openat2() -> bool:
         return False
     try:
         here = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:  # a sandbox without a readable root: nothing is gained by openat2 there
+    except OSError:  # a sandbox without a readable root: openat2 brings nothing there
         return False
     try:
         os.close(open_beneath(here, ".", os.O_PATH | os.O_CLOEXEC))

@@ -5,8 +5,7 @@ with hard links. `sutler why PATH --for agent` queries the same object as the to
 
 The ignore status of a path does not depend on whether the path exists, since a refusal must not
 reveal that. The walk down reads only ignore files, through descriptors; below the last existing
-folder, the rules read so far decide.
-"""
+folder, the rules read so far decide."""
 
 from __future__ import annotations
 
@@ -167,7 +166,7 @@ class Admission:
 def _state(root: Root, path: RelPath) -> os.stat_result | None:
     try:
         fd = root.open(path, fs.O_PATH | fs.O_NOFOLLOW | fs.O_CLOEXEC)
-    except (OSError, ValueError):  # what cannot be looked at is judged by its name
+    except (OSError, ValueError):  # an unreadable path is judged by its name
         return None
     try:
         return fs.fstat(fd)
@@ -185,7 +184,7 @@ class Ground(NamedTuple):
 
 
 def ground(root: Root, rules: ScanRules) -> Ground:
-    # The built-in exclusions are about what a pack holds, not about what may be read.
+    # The built-in exclusions concern the contents of a pack, not the right to read.
     judge = Judge(msgspec.structs.replace(rules, default_excludes=False, hidden=True))
     return Ground(judge, *judge.start(root))
 
@@ -253,7 +252,7 @@ def _is_directory(fd: int, name: str) -> bool:
         return False
     try:
         return stat.S_ISDIR(fs.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
-    except (OSError, ValueError):  # a name that no file system takes is no folder
+    except (OSError, ValueError):  # a name that no file system accepts is no folder
         return False
 
 
@@ -262,7 +261,7 @@ def _step(fd: int, name: str) -> int:
         return fd
     try:
         return fs.open(name, DIRECTORY, dir_fd=fd)
-    except (OSError, ValueError):  # the rules read so far go on deciding
+    except (OSError, ValueError):  # the rules read so far still decide
         return -1
     finally:
         fs.close(fd)

@@ -11,8 +11,7 @@ prove no more, since its private half would be in the same place.
 
 The claim: tampering is evident with the checkpoints and the key. Rows younger than the last
 checkpoint (at most 128 and those of one call) can be cut off by a process that can write both
-tables of the database. Nothing more.
-"""
+tables of the database. Nothing more."""
 
 from __future__ import annotations
 
@@ -118,7 +117,7 @@ class Ledger:
         """Return all checkpoints, each with a valid signature; an invalid one is tampering."""
         try:
             with open(self._path, "rb") as file:
-                # what follows the last line end was torn by a power cut
+                # text after the last line end was torn by a power cut
                 lines = file.read().split(b"\n")[:-1]
         except FileNotFoundError:  # a project has none before its first 128 rows
             return []
@@ -221,7 +220,7 @@ class Ledger:
     ) -> None:
         head = (
             self.store.head()
-        )  # asked for last: others may go on writing, and then it is further than we came
+        )  # queried last: others may append meanwhile, and then it is further than this walk
         base = max(
             (checkpoint.seq for checkpoint in checkpoints if checkpoint.kind == "base"), default=0
         )

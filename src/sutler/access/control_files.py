@@ -2,8 +2,7 @@
 
 An agent that writes one of these gains power over a person's machine, over the build, or over
 itself. Such a write needs an approval, whatever `writable` says. A row names files or folders at
-any depth, in any spelling; a folder covers everything below it.
-"""
+any depth, in any spelling; a folder covers everything below it."""
 
 from __future__ import annotations
 

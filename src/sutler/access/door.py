@@ -1,8 +1,7 @@
 """The reading tools for agents, each one a Call through the gate.
 
 An answer is clean, bounded by the caller's profile, names its version and is marked as untrusted
-data. The contents of a file never influence a decision of a tool.
-"""
+data. The contents of a file never influence a decision of a tool."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ from sutler.store.records import (
 T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
 
-MAX_HITS = 200  # a word that is everywhere would fill the model's context
+MAX_HITS = 200  # a frequent word would fill the model's context
 
 
 class Door:
@@ -71,7 +70,7 @@ class Door:
         self._profile = gate.caller.profile
         self.aside: Aside = run_here
 
-    # a call, and what stands before every one of them
+    # a call, and the steps before each
 
     def _enter(
         self,
@@ -102,7 +101,7 @@ class Door:
         call = msgspec.structs.replace(call, path=path, lines=lines, standing=standing)
         return self.gate.enter(call, lambda: perform(path), refreshed=True)
 
-    enter = _enter  # for tools that are not about one file
+    enter = _enter  # for tools without one file
 
     def _outcome(self, page: Page) -> Outcome:
         sent = self._sent(page.text, page.digest)
@@ -367,7 +366,7 @@ class Door:
         that a write stored."""
         text = self.gate.store.fact(digest, "clean", self._clean_key(path))
         if text is not None:
-            # A file may have given away since then what was shown as it is.
+            # Another file may have revealed since then that an earlier text holds a secret.
             return self.gate.clean(text.decode("utf-8", "surrogatepass"), path).text
         data = self.gate.store.blob(digest)
         decoded = decode(data) if data is not None else None

@@ -7,8 +7,7 @@ the ledger cannot be written, nothing happens and nothing leaves.
 A gate that is not strict, for servers, commits the rows of reads, refusals and outcomes before the
 answer, so that they outlive the process, but does not wait for the disk: a power cut may remove the
 last reads from the ledger. The intent of a write is on the disk before the first change, and the
-files before the answer; recovery restores an outcome that a power cut removes.
-"""
+files before the answer; recovery restores an outcome that a power cut removes."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door uses it: (text, its path) -> text that may leave."""
 APPROVAL_SECONDS = 15 * 60  # a question left unanswered must not be a yes tomorrow
-_MAX_ARG = 300  # the ledger says what was called; contents are kept by their digest
+_MAX_ARG = 300  # the ledger records calls; contents are stored by their digest
 _DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
 _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
 """Arguments that the ledger holds as a size and a digest, which need no redaction."""
@@ -103,7 +102,7 @@ class Gate:
             caller, limits=least(caller.limits, self.rules.limits)
         )
         self.clean = clean
-        # Paths and arguments come again and again, and leave each time.
+        # Paths and arguments repeat, and leave each time.
         self._clean_short = lru_cache(maxsize=4_096)(lambda text, path: clean(text, path).text)
         self._texts: OrderedDict[tuple[str, str], CleanText] = OrderedDict()
         self._size = 0
@@ -300,7 +299,7 @@ class Gate:
 
     def _record(self, call: Call, phase: Phase, judged: Judged, outcome: Outcome) -> AuditRow:
         entry = self._entry(call, phase, judged, outcome)
-        # A budget can stop what has not happened yet: a write at its intent, a read before it
+        # A budget can stop a call before its effect: a write at its intent, a read before it
         # leaves.
         stoppable = phase == "intent" or (phase == "done" and call.effect != "write")
         try:

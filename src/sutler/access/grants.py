@@ -4,8 +4,7 @@ An approval is bound to one effect, expires, and is used once. A grant is record
 row gives it, a later row revokes it. A grant is for one caller, session, policy and folder, and
 only for writes that ask by default: control files, ignored files and the user's own `ask` rules
 still ask. It ends after some hours, when it is revoked, when the policy changes, or when the ledger
-is rotated.
-"""
+is rotated."""
 
 from __future__ import annotations
 

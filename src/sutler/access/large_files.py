@@ -11,7 +11,7 @@ from hashlib import sha256
 from sutler.scan.text import lines_of
 
 HASHED = 64 << 20  # a version is the digest of the bytes, and calls hash anew
-SCANNED = 512 << 20  # counting lines beyond it takes longer than an agent's call may
+SCANNED = 512 << 20  # counting more lines takes longer than an agent's call may
 MARGIN = 64 << 10  # a secret that a window's edge cuts in two would not be recognized
 _CHUNK = 1 << 20
 

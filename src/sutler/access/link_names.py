@@ -4,8 +4,7 @@ valid.
 A walk of the whole tree builds it, which is too much for each read of such a file. The kernel shows
 whether the table is still valid for one file: its link count and its time of change move with every
 link and unlink, and each of its names must still lead to it. Names outside the root are unknown;
-then the table is valid for a moment only.
-"""
+then the table is valid for a moment only."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A file up to `WHOLE` bytes is read, redacted and only then sliced, so that no range can cut a secret
 in half. A larger one is never read whole: its lines are located by counting newlines in a stream,
 and the requested region is redacted with a margin on both sides that is longer than any key block.
-Lines end at `\\n` alone and keep the characters before it.
-"""
+Lines end at `\\n` alone and keep the characters before it."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from sutler.store.records import version_id
 from sutler.system import fs
 
 WHOLE = 4 << 20
-KEPT = 1 << 20  # texts above it would push all others out of the memory of recent ones
+KEPT = 1 << 20  # larger texts would evict all others from the cache
 _CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 
@@ -87,7 +86,7 @@ class _Wanted(Struct, frozen=True):
     bounds: Bounds
 
 
-@lru_cache(maxsize=8)  # an agent reads on in a few files; each text may have a megabyte
+@lru_cache(maxsize=8)  # an agent pages through a few files; each text may have a megabyte
 def _cached_lines(text: str) -> tuple[str, ...]:
     """Return the lines of a text that is read in pieces; the last few texts are cached."""
     return tuple(lines_of(text))
@@ -158,7 +157,7 @@ class Pages:
                     f"{quote(path)} is a second name for another user's file",
                     rule="hard links stay with their owner",
                 )
-            # Asked of the open descriptor: the name may lead to another file than the gate decided.
+            # By the open descriptor: the name may lead to another file than the gate decided about.
             if self._linked(path, state):
                 raise RefusedError(
                     f"{quote(path)} is another name of a file that is denied",

@@ -8,8 +8,7 @@
 
 All rules that apply are collected and the strictest verdict wins, so the order of rules cannot
 matter. A denial matches in every spelling of a path, an allowance only as spelt. Any exception in
-this module is a denial.
-"""
+this module is a denial."""
 
 from __future__ import annotations
 
@@ -170,7 +169,7 @@ def _builtin(call: records.Call, rules: Rules) -> Iterator[Voice]:
 _CONTROL, _FILES = NameGlobs((*INTERNAL, *ANYWHERE)), NameGlobs(FILES)
 
 
-@lru_cache(maxsize=16_384)  # a listing asks of each path, and agents list often
+@lru_cache(maxsize=16_384)  # a listing checks each path, and agents list often
 def _names(path: str) -> tuple[str, ...]:
     """Return every component of a path, as spelt and in other spellings that reach it."""
     return tuple(dict.fromkeys((*path.casefold().split("/"), *fold(path).split("/"))))

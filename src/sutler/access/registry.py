@@ -25,7 +25,7 @@ ENTRY_DOCUMENTS = (
 )  # fmt: skip
 """Documents that a newcomer reads first, in that order."""
 
-MAX_DOCUMENTS = 6  # an entry answer stays small enough to be asked for at every start
+MAX_DOCUMENTS = 6  # the first answer stays small enough for every start
 EXCERPT_LINES = 40
 
 

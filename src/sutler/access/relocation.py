@@ -2,8 +2,7 @@
 
 A moved store keeps its rows and a mark with its new place; opening it is refused, because a ledger
 that continues in two places is no chain. The chain continues in the target with a row about the
-move.
-"""
+move."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Search over clean text only, so that queries cannot guess a secret character by character.
 
 A file is cleaned only if its raw text matches; a hit must match in the clean text. Regular
-expressions run on RE2, which is linear in the text whatever the pattern.
-"""
+expressions run on RE2, which is linear in the text whatever the pattern."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ The caller passes an `Offer` per file, best first, with every price in the unit 
 (tokens or characters), and gets a `Grant` per file: whole, as an excerpt (line spans), as an
 outline, or by name only. Prices of parts only estimate their cost together, so `fit_exactly` takes
 a function that measures the real cost. It moves the limit until the measured cost is at most the
-limit, and as close to it as the material allows.
-"""
+limit, and as close to it as the material allows."""
 
 from __future__ import annotations
 
@@ -65,17 +64,13 @@ class Taste(Struct, frozen=True):
     rank_power: float = 0.3  # how steeply its place in the ranking counts
     region_power: float = 1.5  # how steeply a region's own score counts
     cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
-    floor: float = (
-        0.03  # what a region without any evidence of its own is worth, as a share of the best
-    )
-    head: float = (
-        2.25  # the top of a file, where it imports, is worth this much more than its words say
-    )
+    floor: float = 0.03  # worth of a region without evidence of its own, as a share of the best
+    head: float = 2.25  # factor for the top of a file with its imports, over the worth of its words
     classes: float = 0.2  # the head of a class is worth this much less,
-    gaps: float = 0.8  # what stands between definitions this much,
+    gaps: float = 0.8  # the lines between definitions this much,
     docs: float = 0.5  # and long documentation this much
     fading: float = 0.35  # how steeply the further regions of one file count less than its best,
-    soon: float = 8.0  # and after how many of them that is felt
+    soon: float = 8.0  # and after how many of them that has effect
     least_price: int = 60  # below this all regions cost alike
     whole_share: float = (
         0.2  # the best file is taken whole when it needs at most this share of the limit
@@ -84,7 +79,7 @@ class Taste(Struct, frozen=True):
 
 
 TASTE = Taste()
-_STOPPED = Taste(whole_share=0.0, completion=0.9)  # a stop rule has decided what is worth showing
+_STOPPED = Taste(whole_share=0.0, completion=0.9)  # the stop rule has chosen the regions already
 ENOUGH = 0.985
 """Share of a budget above which it counts as used up."""
 TRIES = 60
@@ -165,7 +160,7 @@ def fit_exactly(
         if cost > limit:
             too_much = target
         elif len(grants) == len(offers) and all(grant.level == "full" for grant in grants):
-            break  # nothing is left to buy
+            break  # nothing is left to add
         else:
             enough = target
         target = _moved(target + limit - cost, enough, too_much)
@@ -313,7 +308,7 @@ class _Purse:
         price = self._spent[i] + self._offers[i].prices[j]
         if not mine:
             price += self._header(i) + 2 * gap  # before and after
-        else:  # one more stretch, one longer, or two that become one
+        else:  # one more range, a longer one, or two that join
             price += gap * (1 - (j - 1 in mine) - (j + 1 in mine))
         if self._pay(i, price):
             mine.add(j)

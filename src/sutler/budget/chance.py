@@ -5,8 +5,7 @@ the `tune` tasks of the selection bench alone; the label of a region is the shar
 the accepted change touched, with the functions around them.
 
 The stop rule: regions enter in the order of their probability, and the pack ends at the greatest
-expected F-score of its lines. Recall counts `RECALL` times as much as precision.
-"""
+expected F-score of its lines. Recall counts `RECALL` times as much as precision."""
 
 from __future__ import annotations
 
@@ -91,11 +90,9 @@ FITS: Mapping[str, float] = {
 """Coefficients of the model that decides whether anything in a tree fits a task; fitted on tasks of
 the tune projects, each with its own tree and with a wrong one."""
 _LEAST_FIT = -0.4
-_SHORT = (
-    15  # terms: a short goal of a person fits if the tree defines a name of it, or half its words
-)
-_LOOKED = 5  # files whose regions are looked at
-_NAMELESS = 0.5  # what a task without a name of code says of its names
+_SHORT = 15  # terms: a short goal fits if the tree defines a name of it, or half its words
+_LOOKED = 5  # files whose regions are scored
+_NAMELESS = 0.5  # value of a task without any name of code
 
 
 def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:

@@ -4,8 +4,7 @@ allocation.
 A long documentation text is a region apart from the code that it documents. In libraries whose
 functions have a page of documentation each, half of a small budget would go to pages that few tasks
 are about. Apart, both compete for their own worth; code that is shown without its documentation
-keeps its signature.
-"""
+keeps its signature."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from sutler.ranking.score import Ranked, query_of
 from sutler.ranking.signals import idf
 
 _LEAST = 8  # lines: shorter documentation stays with its code
-_LEAST_TOP = 6  # the same for what a file starts with
+_LEAST_TOP = 6  # the same for the start of a file
 _OPENING = re.compile(r"\s*[rRuUbB]{0,2}(\"\"\"|''')")
 _BLOCK = re.compile(r"\s*(/\*)")
 _REMARK = re.compile(r"\s*(?://|--|#(?![\[a-z]))")  # neither `#[attribute]` nor `#include`
@@ -117,7 +116,7 @@ def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
     while i < len(regions):
         region = regions[i]
         comment, last = _documented(regions, i, lines)
-        while last > regions[i].end:  # a page may be longer than what a region holds
+        while last > regions[i].end:  # a page may be longer than a region
             i += 1
         rest = regions[i]
         if not last or (last == rest.end and rest is region and region.kind != "head"):

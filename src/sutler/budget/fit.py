@@ -4,8 +4,7 @@ is sent.
 Each file takes the best rung of the ladder that still fits: the whole text, the outline of code or
 head and tail of other text, its name in the list of files not shown, or its part in a count.
 Required text (the opening, the goal, the manifest's frame) is paid first; if that alone exceeds the
-limit, the pack is refused with the figures.
-"""
+limit, the pack is refused with the figures."""
 
 from __future__ import annotations
 
@@ -213,7 +212,7 @@ def frame_cost(
 
 
 _FRAME = 112  # characters of the shortest frame and manifest line, besides the path
-# Files read in vain before only those are read that can enter whole, and before none is.
+# Files read in vain until only those that can enter whole are read, and until none is.
 _PATIENCE, _LAST = 32, 1000
 _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
 _PIECES, _PIECE = 4, 700
@@ -353,7 +352,7 @@ def fit_whole_text(
     by_rank = spend is not fit_within
     refits = _REFITS if by_rank else 0
     fitted = spend(choices, replay, ledger)
-    # Best first with a rank: the choices stand in its order. Else the most stable content first.
+    # Best first with a rank: the choices are in its order. Else the most stable content first.
     places = {choice.entry.path: number for number, choice in enumerate(choices)}
     stable = request.stable_order or not by_rank
 
@@ -371,7 +370,7 @@ def fit_whole_text(
         used = count(text)
         if used <= limit:
             return WholeText(text, replace(fitted, sections=sections), used)
-        if refits and not fitted.listing.paths:  # a section is too much to lose for a few tokens
+        if refits and not fitted.listing.paths:  # a lost section costs more than a few tokens
             refits -= 1
             reserve = max(used - (fitted.spent - reserve), reserve) + limit // 250
             again = Ledger(request, count, preamble, len(choices))

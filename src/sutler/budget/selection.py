@@ -126,7 +126,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """Everything that a caller may ask of a pack; no step reads anything else."""
 
     goal: str = ""
-    since: str = ""  # what changed since this revision comes first
+    since: str = ""  # files changed since this revision come first
     diff: bool = False  # the diff against `since`, or against HEAD
     log: int = 0  # the subjects of the last commits
     include: tuple[str, ...] = ()
@@ -136,14 +136,14 @@ class Request(Struct, frozen=True, kw_only=True):
     cut: Cut = Cut()
     format: Format = "markdown"
     line_numbers: bool = False
-    fill: bool = False  # with a task: use the whole budget, whatever the regions are worth
+    fill: bool = False  # with a task: use the whole budget, whatever the regions' worth
     stop: float | None = None  # with a task: the least probability of a region that enters
     stable_order: bool = False  # with a task: files by category and path, not by rank
-    header: str = ""  # a text of the user's before the files
-    instructions: str = ""  # and one behind them
+    header: str = ""  # the user's text before the files
+    instructions: str = ""  # and after them
     transforms: tuple[str, ...] = ()
     detail: tuple[DetailRule, ...] = ()  # how much of a file to show, by glob
-    rest: str = "list"  # what is shown of files that do not fit whole, or come after the stop
+    rest: str = "list"  # form of files that do not fit whole, or come after the stop
 
     @property
     def asks_history(self) -> bool:
@@ -284,7 +284,7 @@ def choose(
             replace(one, priority=_PINNED, reason=pins[one.path]) if one.path in pins else one
             for one in choices
         ]
-    choices.sort(key=_BY_PATH)  # they come sorted; what follows keeps the order of equals
+    choices.sort(key=_BY_PATH)  # the input is sorted; the sorts below keep the order of equals
     if scores is None:
         choices.sort(key=lambda choice: choice.priority << _DEPTH | choice.entry.path.count("/"))
         if standing is not None:

@@ -1,8 +1,7 @@
 """Shorter forms of a file: its outline, or its head and tail around a marker with the number of
 omitted lines.
 
-The marker is for readers. A section's level, never its text, states whether a file was cut.
-"""
+The marker is for readers. A section's level, never its text, states whether a file was cut."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ def head_tail(
 
     A line longer than `line_chars` loses its middle in the same way, so that a file of one endless
     line shrinks too. Text stays unchanged if nothing can be omitted or saved. It takes linear time
-    and splits only the parts that stay.
-    """
+    and splits only the parts that stay."""
     start, stop = _after_lines(text, head), _before_lines(text, tail)
     if start >= stop:
         shown = _shorten(text, marker, line_chars)

@@ -3,8 +3,7 @@
 Files that the user named come first and whole; in a review, functions with a changed line follow.
 Then come the regions of the best ranked files whose probability of being useful passes the stop
 rule (`chance`), until the budget is spent. With `fill` the whole budget is allocated instead: the
-most value for the cost, as close to the limit as the material allows.
-"""
+most value for the cost, as close to the limit as the material allows."""
 
 from __future__ import annotations
 

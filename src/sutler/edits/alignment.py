@@ -4,8 +4,7 @@ git drops lines that the other side lacks, and very common lines among those, be
 Once a search has grown wide it splits at a long run of equal lines; once it has grown too wide, at
 the furthest point reached. A merge equals git's only if all of that is the same. If even this takes
 too long (the steps are counted), lines that occur once on both sides are the anchors, and the lines
-between count as changed.
-"""
+between count as changed."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ MAX_STEPS = 1_000_000
 _WINDOW = 100  # lines around a common one that decide whether it is noise
 _COMMON = 1_024  # occurrences from which a line may be noise, at most
 _WIDE = 256  # a search this wide may be cut short
-_SNAKE = 20  # equal lines in a row that make a good place to part
+_SNAKE = 20  # equal lines in a row at which a search may split
 _FAR = 1 << 60  # beyond any diagonal, so that comparisons need no special case
 
 
@@ -50,7 +49,7 @@ def _root(number: int) -> int:
     return root
 
 
-# what is left out
+# dropped lines
 
 
 def _worth_comparing(side: Side, other: list[int]) -> list[int]:
@@ -283,7 +282,7 @@ def _widened(
     return low, high
 
 
-# when the steps are spent
+# fallback when the steps run out
 
 
 def _anchored(a: list[int], b: list[int], box: _Box) -> list[tuple[int, int, int]]:

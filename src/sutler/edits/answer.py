@@ -33,7 +33,7 @@ def versions_of(
         if plan.idle:
             continue
         before = plan.before
-        if before.digest:  # the store keeps it if it is news
+        if before.digest:  # the store adds it if it is new
             versions.append(
                 Version(
                     id=version_id(before.digest),

@@ -3,8 +3,7 @@ texts are clean.
 
 Suggestions come from the structure of the two changes and from the user's review command. They are
 diffs of the present file. Nothing here is applied: a caller sends one back as a patch for the
-version that the conflict names, and it passes the gate like any other.
-"""
+version that the conflict names, and it passes the gate like any other."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from sutler.paths import RelPath, quote
 from sutler.scan.text import lines_of
 from sutler.store.records import Call, ClashText, Conflict, Outcome, Suggestion
 
-REGION = 40  # enough to edit again without another read
+REGION = 40  # enough for another edit without another read
 MAX_DIFF = 40_000  # a longer proposal costs the model more than a new read of the file
 _SHOWN = 60  # a conflict over a whole file would repeat the file three times
 _AGAIN = (

@@ -2,8 +2,7 @@
 
 A difference is a list of hunks. A hunk that fits in several positions takes git's: at a change of
 the other side, else as far down as possible. `alignment` pairs the lines; the work is counted, so
-that no pair of texts, however hostile, takes more than a second or two.
-"""
+that no pair of texts, however hostile, takes more than a second or two."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ def changed_lines(a: list[int], b: list[int], steps: int = MAX_STEPS) -> tuple[R
     head, tail = _equal_ends(a, b)
     left, right = Side(a, head, len(a) - tail), Side(b, head, len(b) - tail)
     stay_a, stay_b = list[int](), list[int]()
-    # Most edits replace some neighbouring lines by others: what is left has nothing in common.
+    # Most edits replace some neighbouring lines by others: the rest has nothing in common.
     if not set(a[left.low : left.high]).isdisjoint(b[right.low : right.high]):
         stay_a, stay_b = common_lines(left, right, steps)
     return _runs(left.low, left.high, stay_a), _runs(right.low, right.high, stay_b)
@@ -105,7 +104,7 @@ def _slid(lines: list[int], groups: list[_Group], others: set[int]) -> list[_Gro
         if not (start and lines[start - 1] == lines[end - 1]) and not (
             end < len(lines) and lines[start] == lines[end]
         ):
-            done.append(group)  # as most of them: there is nowhere to go
+            done.append(group)  # like most of them: no other position fits
             continue
         while True:
             size = group.end - group.start

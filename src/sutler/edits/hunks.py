@@ -1,8 +1,7 @@
 """Apply a patch or an edit to a text, without fuzz.
 
 A hunk applies where all its old lines are, byte for byte except for the line end. A hunk that fits
-in two places is refused, with the lines named, so that the next try can choose.
-"""
+in two places is refused, with the lines named, so that the next try can choose."""
 
 from __future__ import annotations
 
@@ -193,7 +192,7 @@ def _closed(out: list[str], every: bool, near: str) -> list[str]:
     return [line if line.endswith("\n") else line + near for line in out] if every else out
 
 
-# old text for new
+# replacing a text
 
 
 def replace_once(text: str, old: str, new: str) -> str:
@@ -226,7 +225,7 @@ def replace_once(text: str, old: str, new: str) -> str:
 def _lines_with(text: str, old: str) -> list[int]:
     places: list[int] = []
     at, line, seen = text.find(old), 1, 0
-    while at >= 0 and len(places) < 20:  # a message names as many as a reader takes in
+    while at >= 0 and len(places) < 20:  # a longer message helps no reader
         line += text.count("\n", seen, at)
         places.append(line)
         seen, at = at, text.find(old, at + len(old))

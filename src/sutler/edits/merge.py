@@ -2,8 +2,7 @@
 conflict.
 
 Changes that touch are a conflict too, unless they are the same: two adjacent edits often mean one
-thing, and git decides the same. Nothing is guessed.
-"""
+thing, and git decides the same. Nothing is guessed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Parser for patches of models: unified diffs and the "*** Begin Patch" form.
 
 A patch is parsed completely, in linear time and within limits, before any file is read. `applying`
-does the rest.
-"""
+does the rest."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ _BETWEEN = (
     "From ",
     "-- ",
     "--\r",
-)  # what may stand between the hunks of two files
+)  # lines that may be between the hunks of two files
 _NO_END = "\\ No newline at end of file"
 
 

@@ -6,8 +6,7 @@ is refused.
 
 An edit is made for the version that its author saw. If that is the present file, it applies
 exactly; if it is a known older version, the edit is applied there and merged by lines; an edit for
-an unknown version must fit in one place.
-"""
+an unknown version must fit in one place."""
 
 from __future__ import annotations
 
@@ -52,10 +51,10 @@ class Order(Struct, frozen=True):
     gone: bool = False
     whole: bool = False
     mode: int = 0
-    exact: Held | None = None  # these very bytes, for a rollback
+    exact: Held | None = None  # exactly these bytes, for a rollback
     undo: tuple[
         tuple[str, str], ...
-    ] = ()  # digests before and after of writes to take back, the last one first
+    ] = ()  # digests before and after of writes to undo, the last one first
 
 
 class Plan(Struct, frozen=True):
@@ -234,7 +233,7 @@ def bytes_of(text: str, encoding: str, path: str) -> bytes:
         same = False
         data = b""
     if not same and text.isascii() and encoding in ("cp1252", "latin-1"):
-        same = True  # the last foreign letter went, and the rest is the same in every encoding
+        same = True  # the last non-ASCII letter is gone, and the rest is the same in every encoding
     if not same or (not text.isascii() and _SURROGATE.search(text)):
         raise RefusedError(
             f"the new text does not fit the encoding of {quote(path)} ({encoding})",

@@ -2,8 +2,7 @@
 
 A file that an agent creates should be the same file wherever the project is checked out. On Windows
 `aux.c` is a device, `a.txt:x` a stream of `a.txt`, `a.txt.` and `a.txt ` are `a.txt`, and `GIT~1`
-is `.git`.
-"""
+is `.git`."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@ silently.
 
 Three cases are known, which a line merge must refuse: both sides added lines at one place, both
 changed a block of imports, and changes of neighbouring lines. A proposal must parse as well as both
-sides and define nothing twice that no side defines twice.
-"""
+sides and define nothing twice that no side defines twice."""
 
 from __future__ import annotations
 
@@ -72,7 +71,7 @@ def _both_added(clash: Clash) -> list[bytes] | None:
     # `}` and `end` are in both without meaning.
     mine = {line for line in clash.ours if len(line.strip()) > 3}
     if mine & {line for line in clash.theirs if len(line.strip()) > 3}:
-        return None  # the same thing twice, perhaps; that is not ours to say
+        return None  # possibly the same definition twice, which is ambiguous
     ours = [
         *clash.ours[:-1],
         clash.ours[-1] if clash.ours[-1].endswith(b"\n") else clash.ours[-1] + b"\n",
@@ -92,7 +91,7 @@ def _neighbours(clash: Clash) -> list[bytes] | None:
             change.a0 < at
             or sum(other[:2] == (change.a0, change.a0) for other in (*left, *right)) > 1
         ):
-            # one line changed twice, or both add at one point: which comes first is not known
+            # one line changed twice, or both add at one point: the order is unknown
             return None
         out += [*clash.base[at : change.a0], *lines[change.b0 : change.b1]]
         at = change.a1

@@ -2,8 +2,7 @@
 
 A replaced file is recorded as written, any other as not done, and a patch that reached only some of
 its files is finished, since its contents were stored before it began. An edit by another program in
-between is kept.
-"""
+between is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from sutler.errors import SutlerError
 from sutler.paths import RelPath, unquote
 from sutler.store.records import AuditEntry, AuditRow, Version, stamp, unseal, version_id
 
-_LARGEST = 1 << 30  # what a crash left must be read whatever its size, or it stays unknown
+_LARGEST = 1 << 30  # remains of a crash must be read whatever their size, or they stay unknown
 
 
 def recover(door: Door) -> int:
@@ -38,7 +37,7 @@ def _settle(door: Door, group: Sequence[AuditRow]) -> int:
         with store.hold(paths, wait=0):
             waiting = {row.call for row in store.pending()}
             if any(row.call not in waiting for row in group):
-                return 0  # its own process settled it meanwhile
+                return 0  # settled by its own process meanwhile
             return _record(door, group, paths)
     except (SutlerError, OSError):
         return 0  # held by a living process, or not readable now: the next call tries again

@@ -4,8 +4,7 @@ write saw.
 The new bytes go to a temporary name in the same directory and to the disk. Then the two names are
 exchanged, in one step if the kernel supports it, so the replaced file is never lost: it has the
 temporary name, is compared with the expected content, and is exchanged back if it differs. No write
-follows a link.
-"""
+follows a link."""
 
 from __future__ import annotations
 
@@ -26,11 +25,11 @@ from sutler.store.state import write_all
 from sutler.system import exchange, fs
 
 _NEW = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
-# A pipe that took the name must not block.
+# A pipe with this name must not block.
 _FILE = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC
 _ACCESS_LIST = "system.posix_acl_access"
 _PREFIX = 18
-# was given to the old bytes; the kernel, too, drops it when a file is written
+# granted to the old bytes; the kernel, too, drops it when a file is written
 _CAPABILITY = "security.capability"
 
 
@@ -322,7 +321,7 @@ def _new_mode() -> int:
     return 0o666 & ~mask
 
 
-# what a replacement that was interrupted leaves beside a file
+# remains of interrupted replacements
 
 
 @lru_cache(maxsize=4_096)
@@ -338,7 +337,7 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
     folder, prefix, left = dirname(path), prefix_of(path.rpartition("/")[2]), list[bytes]()
     try:
         fd = open_directory(root, folder)
-    except OSError:  # no folder, so nothing was left in it
+    except OSError:  # no folder, so no remains
         return ()
     root.swept.get(folder, set()).discard(prefix)
     try:
@@ -368,7 +367,7 @@ def littered(root: Root, path: RelPath) -> bool:
 def _litter(root: Root, directory: str) -> set[str]:
     try:
         fd = open_directory(root, directory)
-    except OSError:  # no folder, so nothing was left in it
+    except OSError:  # no folder, so no remains
         return set()
     try:
         return {name[:_PREFIX] for name in fs.listdir(fd) if name.endswith(TEMPORARY)}

@@ -1,8 +1,7 @@
 """Repeat a session's writes on a copy, from the stored versions.
 
 A new copy begins with the files as they were before the session. On an existing one the session's
-changes are merged with its contents; if they overlap, nothing is written.
-"""
+changes are merged with its contents; if they overlap, nothing is written."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 patches amid prose.
 
 Nothing is guessed. A fence without a name changes nothing and is reported. An ambiguous name, a
-file that is given twice, or a file with "the rest stays as it is" refuses the whole reply.
-"""
+file that is given twice, or a file with "the rest stays as it is" refuses the whole reply."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from sutler.edits.patch import FilePatch, parse
 from sutler.errors import ConflictError, RefusedError, UsageError
 from sutler.paths import quote
 
-MAX_CHARS = 8 << 20  # no model answers more, and a file piped by mistake may be longer
+MAX_CHARS = 8 << 20  # no answer is longer, but a file piped by mistake may be
 MAX_BLOCKS = 1_000  # each block looks for its place in a file
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})[ \t]*([^\r]*?)[ \t]*\r?$")
@@ -306,7 +305,7 @@ def _edit(lines: list[str], at: int, name: str, shift: int = 0) -> tuple[Change,
     )
 
 
-# from changes to texts
+# applying changes
 
 
 def make_of(changes: tuple[Change, ...]) -> Callable[[str, bool], str]:

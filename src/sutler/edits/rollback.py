@@ -1,7 +1,6 @@
 """Undo writes: those of a session, of a call, or back to a stored version of a file.
 
-Later writes by others are merged; where they overlap the undone ones, there is a conflict.
-"""
+Later writes by others are merged; where they overlap the undone ones, there is a conflict."""
 
 from __future__ import annotations
 
@@ -79,7 +78,7 @@ def undone(door: Door, order: Order) -> Plan:
         if now.digest == became:
             now = version_held(door, order.path, was, now.mode)
         elif was and became and now.digest:
-            # Others wrote after it: as if it had never been, where the two do not meet.
+            # Others wrote after it: undo it where the two do not overlap.
             now, merged = merged_step(door, order.path, now, (became, was)), True
         else:
             raise stale(door, order.path, became)

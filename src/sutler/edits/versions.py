@@ -19,7 +19,7 @@ def last_seen(door: Door, path: RelPath) -> str:
     neither."""
     rows = door.gate.store.audit_of(door.gate.caller.session, path, 200)
     for entry in map(unseal, reversed(rows)):
-        whole = entry.effect == "write" or entry.first > 0  # a summary is not what the file says
+        whole = entry.effect == "write" or entry.first > 0  # a summary has no lines of the file
         if entry.phase == "done" and entry.success and entry.after and whole:
             return entry.after
     return ""
@@ -80,7 +80,7 @@ def _bytes_of(text: str, digest: str) -> bytes | None:
 
 
 NO_CHANGE = "no change"
-_VERSIONS = 1_000  # a file that is written in a loop has versions without end
+_VERSIONS = 1_000  # a file that is written in a loop has endless versions
 
 
 def get_diff(

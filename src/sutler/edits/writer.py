@@ -4,8 +4,7 @@ recorded and durable.
 An edit is made for the version that its author saw. If that is the present file, it applies
 exactly; if it is a known older version, the edit is applied there and merged by lines; an edit for
 an unknown version must fit in one place. If two changes overlap nothing is written, and the answer
-holds the data for the next try.
-"""
+holds the data for the next try."""
 
 from __future__ import annotations
 
@@ -192,7 +191,7 @@ class Writer:
         done = self._run("apply_reply", "", (("reply", _digest(reply)),), orders, reason, dry_run)
         return msgspec.structs.replace(done, notes=tuple(notes))
 
-    # the way of every write
+    # the steps of every write
 
     def _run(
         self,
@@ -238,7 +237,7 @@ class Writer:
             if dry_run:
                 return self._rehearse(calls, wanted)
             return self._write(calls, wanted, reason)
-        except ConflictError as fault:  # after the locks: a review command takes its time
+        except ConflictError as fault:  # after the locks: a review command may take long
             raise advised(self._door, fault, self._met) from None
 
     def _write(
@@ -247,7 +246,7 @@ class Writer:
         """Decide, record the intent, stage, exchange and sync the files, record the outcome,
         answer."""
         gate, started = self._gate, time.perf_counter()
-        decisions = gate.judge(calls)  # a denied path is not even looked at
+        decisions = gate.judge(calls)  # a denied path is not read
         asked = next((decision for decision in decisions if decision.verdict == "ask"), None)
         plans: tuple[Plan, ...] = ()
         approval = ""
@@ -268,7 +267,7 @@ class Writer:
             try:
                 replace_all(_replacements(self._door.root, plans))
             except UnsettledError:
-                raise  # what the files hold is not known; recovery looks and records it
+                raise  # the contents of the files are unknown; recovery reads and records them
             except Exception as fault:
                 gate.failure(intents, fault, started)
                 raise

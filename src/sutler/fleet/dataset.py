@@ -1,8 +1,7 @@
 """The dataset: a Parquet file for each unit and table, and SQL over the files of finished units.
 
 A file is written under a temporary name and renamed, so that readers see only complete files. The
-queue decides which files count: a unit is in the dataset if its state in the queue is done.
-"""
+queue decides which files count: a unit is in the dataset if its state in the queue is done."""
 
 from __future__ import annotations
 

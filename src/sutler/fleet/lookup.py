@@ -2,8 +2,7 @@
 
 Each repository has a card: counts of the terms of its texts and of its definitions. The cards of
 all repositories, merged into one index, select a few repositories; the ranker orders their files
-together; the region with the most terms of the task represents its file.
-"""
+together; the region with the most terms of the task represents its file."""
 
 from __future__ import annotations
 

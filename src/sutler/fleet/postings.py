@@ -2,8 +2,7 @@
 
 The word index of a project (`ranking.index`) lists the words of each file; a query walks all of
 them. Over many repositories that is too much. Here each term leads to its documents. Terms are in
-shards that are compressed one by one.
-"""
+shards that are compressed one by one."""
 
 from __future__ import annotations
 

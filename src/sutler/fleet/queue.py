@@ -3,8 +3,7 @@ workers.
 
 A worker claims a unit under a lease. If the worker ends without an answer, the lease expires and
 the unit is claimed again; after `MOST_TRIES` claims it fails. Results are named by the unit's key,
-so that work done twice gives the same object.
-"""
+so that work done twice gives the same object."""
 
 from __future__ import annotations
 

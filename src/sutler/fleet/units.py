@@ -3,8 +3,7 @@
 The tree becomes a Project in a private folder, so that the same rules apply as for every other
 command. The stored facts of a blob depend on the blob and on the part of its name that selects
 rules, and on nothing else of the repository: forks and commits share them, in any order. Secrets of
-other files of a repository are hidden in its rows.
-"""
+other files of a repository are hidden in its rows."""
 
 from __future__ import annotations
 

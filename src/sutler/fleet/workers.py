@@ -2,8 +2,7 @@
 
 All executors run the same loop over the same queue, so that a driver has no state. The local
 executor runs one loop per core, Ray one per CPU of the cluster, and `sutler worker` one on any
-machine that can reach the queue and the dataset.
-"""
+machine that can reach the queue and the dataset."""
 
 from __future__ import annotations
 

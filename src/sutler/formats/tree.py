@@ -9,7 +9,7 @@ from msgspec import Struct
 from sutler.paths import quote
 
 _SHARE, _TASK_SHARE = 10, 80  # a map of names helps little beside the lines of a task
-_SAMPLE = 200  # rows by which the cost of a drawing is estimated
+_SAMPLE = 200  # rows that estimate the cost of a drawing
 
 
 class Node(Struct):

@@ -112,7 +112,7 @@ def _frames(trace: TracebackType | None) -> Iterator[str]:
         code = trace.tb_frame.f_code
         module = str(trace.tb_frame.f_globals.get("__name__", "?"))
         yield f"  {module}:{trace.tb_lineno} in {code.co_qualname}"
-        # The lines of other packages are theirs to show, and could be a user's own script.
+        # Lines of other packages are omitted: they could be a user's own script.
         if module.startswith("sutler.") and (
             line := linecache.getline(code.co_filename, trace.tb_lineno).strip()
         ):
@@ -155,7 +155,7 @@ def _without_paths(text: str, environ: Mapping[str, str]) -> str:
 def _current_folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it may be what failed
+    except OSError:  # a removed current folder may be the fault itself
         return ""
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
+TYPE_CHECKING = False  # typing and msgspec are not needed for a few words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TextIO
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-# C0 without tab and newline, DEL, C1, and what reorders or hides text on a screen.
+# C0 without tab and newline, DEL, C1, and characters that reorder or hide text on a screen.
 _HOSTILE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
     "\ud800-\udfff\ufeff"

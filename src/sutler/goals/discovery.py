@@ -186,7 +186,7 @@ def _read_inside(path: str, top: str) -> bytes | None:
     try:
         # O_NONBLOCK: opening a named pipe must not block.
         fd = fs.open(real, fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC)
-    except OSError:  # a goal without one of its files is judged by what it lacks
+    except OSError:  # an unreadable file counts as missing
         return None
     try:
         if not stat.S_ISREG(fs.fstat(fd).st_mode):

@@ -30,7 +30,7 @@ from sutler.goals.model_command import Model
 from sutler.goals.redactions import Redactions
 from sutler.scan.snapshot import ScanRules
 
-MAX_ROUNDS = 5  # a model that asks on and on would pay for every round
+MAX_ROUNDS = 5  # each round of a model that never ends costs money
 QUOTED = 300
 """Characters of an unreadable answer that the error message quotes."""
 
@@ -209,7 +209,7 @@ class _Dialogue:
     def _below(self, path: str) -> str:
         try:
             return loader.resolve(self.ground.root, self.options.dir, path)
-        except RefusedError:  # the model hears about it when the path is read
+        except RefusedError:  # the refusal is reported when the path is read
             return path
 
     def _fits(self) -> bool:

@@ -69,7 +69,7 @@ def capture(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # a group of its own: what it starts ends with it
+            start_new_session=True,  # a group of its own: its descendants end with it
         )
         try:
             held.release()

@@ -2,8 +2,7 @@
 
 Parameters reach a script in two ways: the template inserts them into the command, as in the
 original; and environment variables (`SUTLER_ARG_<NAME>`) hold them, which are safe from shell
-injection.
-"""
+injection."""
 
 from __future__ import annotations
 

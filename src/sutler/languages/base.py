@@ -3,8 +3,7 @@
 Every part is required, so that a language that lacks one fails to type-check, and fails to import
 with the name of the part. Parts that a language does not have are stated (`grammar=None`,
 `tests=NO_TESTS`). Rules that several languages share follow: names of tests, imports, exports, and
-a language without a grammar as one row.
-"""
+a language without a grammar as one row."""
 
 from __future__ import annotations
 
@@ -48,8 +47,8 @@ class Grammar(Struct, frozen=True):
     symbols: str
     imports: ImportRule
     exports: ExportRule
-    function: str = "language"  # the one in the package that yields the grammar
-    docstrings: bool = False  # documentation stands inside the body, not in a comment above
+    function: str = "language"  # the function of the package that yields the grammar
+    docstrings: bool = False  # documentation is inside the body, not in a comment above
     folder_modules: bool = False  # an import names a folder, and means every file in it
 
 
@@ -68,9 +67,9 @@ class Tests(Struct, frozen=True, kw_only=True):
     runner that comes with the language."""
 
     stem: str
-    test_folder: bool = True  # a folder called `test` holds tests wherever it stands
-    spec_folder: bool = False  # so does one called `spec`
-    inline: bool = False  # tests stand beside the code in the same file
+    test_folder: bool = True  # a folder called `test` holds tests at any depth
+    spec_folder: bool = False  # as does one called `spec`
+    inline: bool = False  # tests are beside the code in the same file
     frameworks: tuple[tuple[str, str], ...] = ()
 
 

@@ -2,8 +2,7 @@
 
 Input is redacted text, so that no cut can hide a part of a secret from the redactor. A condensed
 text states the change in its first line, or at the place of each literal. Literals keep every line
-in its place; the other kinds do not, and have no line numbers.
-"""
+in its place; the other kinds do not, and have no line numbers."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ DATA_ONLY: tuple[Language, ...] = (
     _doc("typst", "typ", NONE),
     _data("csv", "csv", NONE),
     _data("tsv", "tsv tab", NONE),
-    # Kinds of file that share a name with another row: the first row of a name stands for it.
+    # Kinds of file that share a name with another row: the first row of a name represents it.
     replace(_data("json", "jsonl ndjson geojson topojson ipynb", NONE), display="JSON data"),
     replace(_config("text", "lock snap", HASH), display="Recorded text"),
 )

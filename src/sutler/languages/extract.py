@@ -4,8 +4,7 @@ count.
 A grammar's parse is capped in size and in time (`timeout_micros` is the one limit that works in
 tree-sitter 0.25; its progress callback does not). A hostile file may still crash the C library, so
 callers run `extract` in worker processes; for that reason it is a top-level function with plain
-values as parameters and result.
-"""
+values as parameters and result."""
 
 from __future__ import annotations
 
@@ -32,15 +31,15 @@ if TYPE_CHECKING:
 MAX_BYTES = 1_000_000
 """Limit of a parsed file; of a larger one only the words of its first `MAX_BYTES` characters
 count."""
-TIMEOUT_MICROS = 500_000  # a hostile file must not hold the parser for ever
+TIMEOUT_MICROS = 500_000  # a hostile file must not block the parser for ever
 _MAX_TERMS = 4_000  # word lists would be most of the index and fit every task
-_MAX_DATA_TERMS = 400  # data has words without end, and few say what it is for
-_MAX_DATA_LINES = 300  # what a catalogue or a data file is about shows in its head
+_MAX_DATA_TERMS = 400  # data has words without end, and few indicate its purpose
+_MAX_DATA_LINES = 300  # the head of a catalogue or a data file shows its subject
 _MAX_PHRASES = 600
-_MAX_SYMBOLS = 5_000  # generated bindings define more than any person wrote
+_MAX_SYMBOLS = 5_000  # generated bindings define more than hand-written code
 _MAX_SIGNATURE = 400
-_LONG_LINE = 20_000  # a line this long is written by a program, and slow to parse
-_MAX_TARGETS = 40  # a prelude that imports everything says nothing about its file
+_LONG_LINE = 20_000  # a line this long is generated, and slow to parse
+_MAX_TARGETS = 40  # a prelude that imports everything characterises no file
 _BULKY = frozenset(
     {"dat", "log", "map", "sql"}
 )  # dumps and logs, beside the languages that hold data
@@ -218,7 +217,7 @@ def _parse(
         parser, query = reader
         try:
             return _read(grammar, source, parser.parse(source), query)
-        except ValueError:  # what the time cap raises
+        except ValueError:  # raised by the time cap
             parser.reset()
     return "timeout", (), ()
 

@@ -2,8 +2,7 @@
 
 `Facts` depend on the content alone (and on the language by its name), so they are cached by content
 digest and the version of the languages' sources. They are array-like in MessagePack: names of
-fields cost nothing there.
-"""
+fields cost nothing there."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ SymbolKind = Literal["class", "function", "method", "field", "constant", "type",
 
 ParseStatus = Literal[
     "parsed",  # a grammar read all of it
-    "partial",  # a grammar read it, with syntax errors on the way
+    "partial",  # a grammar read it, with syntax errors
     "plain",  # no grammar for this kind of file: words only
-    "minified",  # lines too long to be written by a person: words only
+    "minified",  # lines too long for hand-written code: words only
     "too_large",  # above the size cap: words of the head only
     "timeout",  # the parser gave up at the time cap: words only
     "failed",  # the grammar is missing or refused the text: words only

@@ -1,8 +1,7 @@
 """Outline of a file: imports, signatures, members and first doc lines, each with its line number.
 
 An outline is cut from the text that leaves, never from the facts, so that redacted parts stay
-redacted; the facts only locate the lines. Redaction keeps the number of lines, so the two agree.
-"""
+redacted; the facts only locate the lines. Redaction keeps the number of lines, so the two agree."""
 
 from __future__ import annotations
 

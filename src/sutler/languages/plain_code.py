@@ -1,7 +1,6 @@
 """Programming languages without a grammar here, one row each, read by the shape of their lines.
 
-A language that gets a grammar moves to a module of its own.
-"""
+A language that gets a grammar moves to a module of its own."""
 
 from __future__ import annotations
 

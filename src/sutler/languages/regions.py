@@ -2,8 +2,7 @@
 
 Regions cover every line once: functions and methods whole, the head of a class, the top of the
 file, and the gaps between. Blank lines belong to the region above them, so that a change just after
-a function belongs to it.
-"""
+a function belongs to it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Fallback without a tree-sitter grammar: definitions and imports by the shape of single lines.
 
-Patterns are anchored and hold no nested repetition, so that each is linear in its line.
-"""
+Patterns are anchored and hold no nested repetition, so that each is linear in its line."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from msgspec import Struct
 from sutler.languages.base import Language, Shapes
 
 _LONGEST = 160
-_SCANNED = 400  # characters of a line that are looked at
+_SCANNED = 400  # characters of a line that are matched
 _MOST = 5_000  # a log that looks like headings must not become an outline of itself
 _DEEPEST = 8  # indentation of data is no structure
 

@@ -1,7 +1,6 @@
 """Table of all languages, and the lookups by path, name and shebang.
 
-To add a language, write its module and add its row to `LANGUAGES`.
-"""
+To add a language, write its module and add its row to `LANGUAGES`."""
 
 from __future__ import annotations
 
@@ -74,7 +73,7 @@ def claims(part: str, languages: Iterable[Language] = LANGUAGES) -> dict[str, La
 BY_SUFFIX = claims("suffixes")
 BY_FILE = claims("files")
 BY_SHEBANG = claims("shebangs")
-# The first row of a name stands for it: C before its headers.
+# The first row of a name represents it: C before its headers.
 BY_NAME = {language.name: language for language in reversed(LANGUAGES)}
 MANIFESTS = frozenset(name for language in LANGUAGES for name in language.manifests)
 

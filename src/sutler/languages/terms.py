@@ -2,8 +2,7 @@
 
 `parseURLParts`, `parse_url_parts` and "parsing the parts of URLs" must match, so identifiers are
 split by case and underscore, lower-cased and lightly stemmed; an identifier of several words is
-also a term as a whole.
-"""
+also a term as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ _WORD = re.compile(r"[^\W\d]\w+")
 _ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")  # finds the same in ASCII, in half the time
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
 _MAX_WORD = 64  # a longer identifier is a digest or an encoded text
-# takes long to compile, and is rarely wanted
+# takes long to compile, and is rarely needed
 _CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
 
 _STOP = (
@@ -28,7 +27,7 @@ _STOP = (
     " under until up us using use used very was we were what when where which while who why will"
     " with would you your yes please thanks see issue want need get got seems still instead since"
     " may might via etc "
-    # what every program is made of
+    # words of every program
     "self def import return else elif none true false null undefined try except raise assert pass"
     " print class var const function public private protected static void int str string new end"
     " begin elseif endif fi func fn let mut impl pub struct package http https com www org io"

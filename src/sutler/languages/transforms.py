@@ -1,8 +1,7 @@
 """Transformations of a file's clean text, by name: comments, empty lines, base64.
 
 Removed comments and base64 move no line, so that line numbers stay the file's. Comments are located
-by the language's grammar; a file without one, or one that cannot be parsed, keeps them.
-"""
+by the language's grammar; a file without one, or one that cannot be parsed, keeps them."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ def without_comments(text: str, path: str) -> str:
     source = text.encode("utf-8", "surrogateescape")
     try:
         tree = reader[0].parse(source)
-    except ValueError:  # what the time cap raises
+    except ValueError:  # raised by the time cap
         reader[0].reset()
         return text
     output = bytearray()

@@ -5,8 +5,7 @@ or cut. For most files that is a digest and a number; for a file with redactions
 in clean form. A cached result is used if the file's bytes have the digest on record. The digest
 itself is taken from the cache if the inode, the size and both times are unchanged, and the file was
 at rest for some seconds before it was read. A cache that is damaged, outdated or made by other
-rules is ignored.
-"""
+rules is ignored."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ MAX_CHANGED = 1_000_000
 _LONG = 1 << 20
 _ADDRESSED: frozenset[str] = frozenset(
     ("full", "outline", "head_tail")
-)  # levels whose text follows from the content alone
+)  # levels whose text depends on the content alone
 
 
 class CachedFile(Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -61,7 +60,7 @@ class CachedFile(Struct, frozen=True, array_like=True, omit_defaults=True):
     lines: dict[int, str] = {}
     findings: tuple[Finding, ...] = ()
     hidden: tuple[tuple[str, int], ...] = ()
-    stat_key: tuple[int, ...] = ()  # size, times and inode; only if they may be relied on
+    stat_key: tuple[int, ...] = ()  # size, times and inode; only if they are reliable
 
 
 class Files(Struct, frozen=True, array_like=True):
@@ -312,7 +311,7 @@ def decoded(data: bytes | None, kind: type[T]) -> T | None:
     try:
         return msgspec.msgpack.decode(memoryview(data)[_CHECK:], type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None  # damaged or of another version: made again
+        return None  # damaged or of another version: rebuilt
 
 
 def kept_for_tree(

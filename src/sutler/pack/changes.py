@@ -188,7 +188,7 @@ def _diff(
             derived.append(f"{what} {name}: {added} lines added, {removed} removed\n")
             continue
         parts.append(text)
-        if not one.gone and one.old:  # of a new file the diff shows everything
+        if not one.gone and one.old:  # the diff shows all of a new file
             lines[one.path] = touched_lines(text)
     return "".join(parts + derived), lines
 

@@ -141,7 +141,7 @@ def _measured(
         return None
     sizes: dict[str, int] = {}
     with project.opened().reader() as reader:
-        # Unredacted text is measured here and goes no further: a marker differs by some bytes.
+        # Unredacted text is only measured here: a marker differs by some bytes.
         loader = Loader(reader, as_it_is, project.settings)
         for entry in entries:
             material = loader.material(Choice(entry, facts_of(entry.path), 0, 0.0, ""))
@@ -181,7 +181,7 @@ def _provider_rooms(constraints: PackConstraints) -> list[int]:
 
 
 def make_summary(project: Scope, constraints: PackConstraints) -> Made:
-    del constraints  # a summary is the answer to constraints, not subject to them
+    del constraints  # a summary is the fallback for constraints, not subject to them
     material = _gather(project.numbered())
     document = packs.build_summary(material)
     keys = {one.path: one for one in document.key_files_summary}
@@ -341,4 +341,4 @@ def _moment(seconds: str) -> str:
             .replace("+00:00", "Z")
         )
     except (ValueError, OverflowError, OSError):
-        return ""  # some file systems stamp files with years that no calendar has
+        return ""  # some file systems have times beyond any calendar year

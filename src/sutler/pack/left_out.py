@@ -3,8 +3,7 @@ summary.
 
 A name rule can be wrong about a project. So its exclusions are named, with the `--allow` that
 admits them. Credentials are counted and not named. Files that an ignore rule excludes as well are
-the project's own decision and not counted.
-"""
+the project's own decision and not counted."""
 
 from __future__ import annotations
 
@@ -96,7 +95,7 @@ def _below(root: Root, folder: str) -> Iterator[tuple[str, int]]:
         here = todo.pop()
         try:
             fd = root.open_by_steps(here, DIRECTORY)
-        except OSError:  # closed to us: only what can be listed is counted
+        except OSError:  # unreadable: only listed files are counted
             continue
         try:
             with os.scandir(fd) as listing:

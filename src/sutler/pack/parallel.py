@@ -4,8 +4,7 @@ Workers are forked, so they inherit the parent's modules and start within a mill
 does the first piece of work before it forks: what that loads and compiles, every worker would have
 to load and compile by itself. The result does not depend on workers: if a fork is unsafe or not
 worth it, or a worker dies, the parent does the work itself. Threads do not help: redaction is
-mostly Python and the tokenizer holds the interpreter's lock, so two of them took as long as one.
-"""
+mostly Python and the tokenizer holds the interpreter's lock, so two of them took as long as one."""
 
 from __future__ import annotations
 
@@ -37,15 +36,14 @@ def ordered(
 
     Results travel as MessagePack of `kind`. A worker whose results are not read yet waits at its
     full pipe, so memory stays bounded. Work that a worker failed to do is repeated here, so that
-    its error is raised in the caller.
-    """
+    its error is raised in the caller."""
     if not workers or count < 2:
         yield from map(work, range(count))
         return
     first = work(0)
     pool = _Pool(work, count, min(workers, count - 1))
     decode = msgspec.msgpack.Decoder(kind).decode
-    gc.freeze()  # the collector must not touch, and so copy, pages that are shared with the workers
+    gc.freeze()  # the collector must not touch, and so copy, pages shared with the workers
     try:
         pool.start()
         yield first
@@ -87,7 +85,7 @@ class _Pool(Generic[T]):
     def close(self) -> None:
         for pipe in self._pipes:
             if pipe >= 0:
-                os.close(pipe)  # a worker that still writes meets a closed pipe and ends
+                os.close(pipe)  # a worker that still writes gets a closed pipe and ends
         for pid in self._pids:
             try:
                 os.waitpid(pid, 0)
@@ -110,7 +108,7 @@ class _Pool(Generic[T]):
         except BaseException:  # noqa: S110
             pass  # the parent does the work again and meets the same error
         finally:
-            os._exit(code)  # no clean-up of the parent's: its files, hooks and buffers are not ours
+            os._exit(code)  # skip the clean-up of files, hooks and buffers: they are the parent's
 
     def _serve(self, number: int, into: int) -> None:
         encode = msgspec.msgpack.Encoder().encode

@@ -14,8 +14,7 @@
 A pack without a limit is built in batches, by worker processes if that pays. Each batch shows
 secrets by ordinals that count over the whole pack, so a first pass redacts all files before the
 first is built: redacted once, read twice. A limited pack is one batch, whose files are loaded,
-redacted and numbered while `fit` spends the budget.
-"""
+redacted and numbered while `fit` spends the budget."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Only the user's own settings can name them. A program gets a copy of the file in an empty folder,
 few variables, and limits on time and output. Its text is redacted like any other, and cached if
-redaction finds nothing in it: secrets are never cached.
-"""
+redaction finds nothing in it: secrets are never cached."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ class Processors:
 
     def __init__(self, rows: Sequence[str]) -> None:
         self._rows = [_row(row) for row in rows]
-        self._last: tuple[str, bytes] = ("", b"")  # a file may be asked for twice in a row
+        self._last: tuple[str, bytes] = ("", b"")  # a file may be requested twice in a row
 
     def words_for(self, path: str) -> list[str]:
         """Return the program and its arguments for a file; empty if no glob matches."""
@@ -66,7 +65,7 @@ class Processors:
 def _place(words: Sequence[str], path: str, digest: str) -> str:
     """Return the cache name for the output of these words about a file: another program or script,
     another name."""
-    ending = os.path.splitext(path)[1]  # all that a program sees of the path
+    ending = os.path.splitext(path)[1]  # the only part of the path that a program gets
     key = repr((digest, ending, LARGEST, [(word, _version(word)) for word in words]))
     return f"processed-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.bin"
 
@@ -75,7 +74,7 @@ def _version(word: str) -> tuple[int, ...]:
     """Return stat data that change if the program or script of a word is replaced."""
     try:
         state = os.stat(shutil.which(word) or word)
-    except (OSError, ValueError):  # the run itself says that it is missing
+    except (OSError, ValueError):  # the run itself reports that it is missing
         return ()
     return state.st_ino, state.st_size, state.st_mtime_ns
 
@@ -114,7 +113,7 @@ def _output(path: str, words: Sequence[str], data: bytes) -> bytes | Problem:
                     stdin=subprocess.DEVNULL,
                     stdout=stream,
                     stderr=subprocess.DEVNULL,
-                    start_new_session=True,  # a group of its own: what it starts ends with it
+                    start_new_session=True,  # a group of its own: its descendants end with it
                 )
             except OSError as error:
                 return Problem(path, "malformed", f"processor {words[0]}: {error.strerror}")

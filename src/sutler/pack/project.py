@@ -133,8 +133,7 @@ class Project(Scope):
         written.
 
         `since` puts the files changed since a revision first, `diff` adds the diff against it,
-        `log` the last commits. `header` is printed before the files, `instructions` after them.
-        """
+        `log` the last commits. `header` is printed before the files, `instructions` after them."""
         for name, text in (("goal", goal), ("header", header), ("instructions", instructions)):
             require_unicode(name, text)
         project = self

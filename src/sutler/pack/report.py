@@ -296,7 +296,7 @@ def judge(
     lines = [
         f"{quote(one.path)}: {one.kind}{f' ({one.detail})' if one.detail else ''}" for one in grave
     ]
-    # More would scroll the rule and the next step away.
+    # More lines would scroll the rule and the next step away.
     shown = "\n".join(f"  {line}" for line in lines[:20])
     more = f"\n  and {len(lines) - 20:,} more" if len(lines) > 20 else ""
     by_name = any(one.kind == "denied" and one.detail.startswith("default:") for one in grave)

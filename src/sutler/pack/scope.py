@@ -270,7 +270,7 @@ class Scope:
     ) -> Changes:
         from sutler.pack.changes import changes_of
 
-        # A pack hides the secrets of other files itself, when all are known.
+        # A pack hides the secrets of other files itself, once all are known.
         clean = self.clean() if numbering is None else numbered(self.plain_clean(), numbering)
         return changes_of(self.opened(), snapshot, asked, clean)
 
@@ -280,7 +280,7 @@ class Scope:
         root, paths = self.opened(), [entry.path for entry, _ in pairs]
 
         def make() -> _Numbered:
-            from sutler.pack.sources import standing_of  # a start-up that a cached order spares
+            from sutler.pack.sources import standing_of  # slow to import; a cached order needs none
 
             number = {str(path): at for at, path in enumerate(paths)}
             keys, users = standing_of(root, pairs)

@@ -3,8 +3,7 @@
 >>> from sutler import FullPackBuilder, PackSelector, PackSerializer, SnapshotScanner
 >>> snapshot = SnapshotScanner().scan("path/to/project")                  # doctest: +SKIP
 >>> PackSelector().select(snapshot, constraints)                          # doctest: +SKIP
->>> PackSerializer().serialize(FullPackBuilder().build(snapshot))         # doctest: +SKIP
-"""
+>>> PackSerializer().serialize(FullPackBuilder().build(snapshot))         # doctest: +SKIP"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Steps of the pipeline, and their common state during one run.
 
 A batch names files by their number, so that paths, which may hold bytes that are no Unicode, stay
-in this process.
-"""
+in this process."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ class PackRun:
         self.tokens: Counter | None = self._counted if count_tokens else None
         self.progress: report.Progress | None = None
         self.watch: Callable[[Section], None] | None = None  # called with each section that enters
-        self.empty_ok = False  # whether a pack of nothing is an answer, as for a look at the tree
+        self.empty_ok = False  # whether an empty pack is allowed, as for a drawing of the tree
         self.cache = NO_CACHE
         self.report: report.Report | None = None
         self._ask = ask
@@ -75,7 +74,7 @@ class PackRun:
     def scan(self) -> Snapshot:
         """Return the tree, with no secret in any name."""
         settings = self.project.settings
-        if self.tokens is not None or settings.flag("redact"):  # else it is of no use
+        if self.tokens is not None or settings.flag("redact"):  # otherwise it has no use
             self.cache = cache_for(self.project.place.root, settings, self.request, os.environ)
         found = self.project.found()
         whole, room = sum(entry.size for entry in found.entries), self.request.budget.room
@@ -112,7 +111,7 @@ class PackRun:
     def choose(self, pairs: Sequence[Classified], ranking: Ranking | None) -> Selection:
         standing = None
         whole = sum(entry.size for entry in self._snapshot.entries)
-        # Only where not all of it enters: reading the uses of every file takes time.
+        # Only if not all of it enters: reading the uses of every file takes time.
         if self._limited and ranking is None and whole > (self.request.budget.room or 0):
             standing = self.project.standing(pairs)
         return self.project.choose(pairs, self.request, ranking, self._changes, standing)
@@ -127,7 +126,7 @@ class PackRun:
                 reader, self._clean, project.settings, self.cache, self._numbering
             )
             if self._loader.condense == "all" and (ranking or self.request.line_numbers):
-                self._loader.condense = "literals"  # lines are cited, and must be the file's own
+                self._loader.condense = "literals"  # cited lines must be the file's own
             texts = self._changes.texts if self._changes else ()
             self._loader.texts = {material.choice.path: material for material in texts}
             if self._limited:
@@ -171,7 +170,7 @@ class PackRun:
     def _values_of_all(self, batches: Sequence[range], workers: int) -> SharedValues | None:
         def look(index: int) -> list[Seen]:
             seen = [self._loader.look(self._order[number]) for number in batches[index]]
-            self._loader.problems.clear()  # met again when the file is loaded
+            self._loader.problems.clear()  # reported when the file is loaded
             return seen
 
         looked = parallel.ordered(look, len(batches), workers, list[Seen])
@@ -229,7 +228,7 @@ class PackRun:
         """Yield clean texts, in the order of `loaded`."""
         for choice, file in loaded:
             yield self._loader.redact(choice, file)
-            if self._limited:  # else all files of a batch are done at once
+            if self._limited:  # otherwise all files of a batch are done at once
                 self._account.advance(1)
 
     def fit(self, batch: range, materials: Iterator[Material | Excluded]) -> budget.Fitted:

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 SURVEY_BYTES = 4_000_000
 """Limit of text that is searched for secrets before a limited pack or an answer is made."""
-_LARGEST = 1_000_000  # a dump would take the room of all settings files
+_LARGEST = 1_000_000  # a dump would use up the limit for all settings files
 _CREDENTIAL_BYTES = 65_536  # .env files and keys are small; a larger one is no list of values
 _CREDENTIAL_FILES = 200
 _LATER = ("source", "test", "documentation", "entrypoint", "api")
-_FRESH = 60.0  # seconds; a server looks again after that
-_LEARNED = 1_000  # values from texts that a server was asked for
+_FRESH = 60.0  # seconds; a server reads again after that
+_LEARNED = 1_000  # values from texts that a server returned
 
 
 def survey_order(entries: Iterable[FileEntry]) -> list[Choice]:
@@ -59,7 +59,7 @@ def surveyed(loader: Loader, files: Iterable[Choice], cache: PackCache) -> Itera
         seen = loader.look(file)
         cache.learn(file.entry.path, seen.record)
         yield from seen.secrets
-    loader.problems.clear()  # met again when a file is loaded
+    loader.problems.clear()  # reported when a file is loaded
 
 
 def shared_values(secrets: Iterable[Secret]) -> SharedValues | None:
@@ -116,8 +116,7 @@ class TreeSecrets:
     minute. A server in use reads them again in the background before that, so that no call waits.
 
     `plain` redacts a text alone, `found` scans the whole tree, unless it is given, and masks its
-    names, so that no record of the cache has a secret as its name; `cache` is that of packs.
-    """
+    names, so that no record of the cache has a secret as its name; `cache` is that of packs."""
 
     def __init__(
         self,
@@ -193,7 +192,7 @@ class TreeSecrets:
         tree = snapshot or self._found(cache, None)
         files = survey_order(entry for entry in tree.entries if entry.path not in paths)
         size = sum(file.entry.size for file in files)
-        clean = Redactor(lambda: self._plain(size))  # what the cache knows needs none
+        clean = Redactor(lambda: self._plain(size))  # cached texts need none
         with self._opened().reader() as reader:
             loader = Loader(reader, clean, self._settings, cache)
             secrets = list(surveyed(loader, files, cache))

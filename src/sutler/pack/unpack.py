@@ -75,8 +75,7 @@ def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
     their number.
 
     A path that exists is refused before anything is written; later collisions (another process)
-    stop the work.
-    """
+    stop the work."""
     wanted = list(files)
     for path, _, _ in wanted:
         if parse_relpath(path) != path or not path:

@@ -36,7 +36,7 @@ def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackC
         for path in sorted(recorded):
             try:
                 blob = reader.read(parse_relpath(rel_of(path)), MAX_BYTES)
-            except RefusedError:  # no path of ours: it is nowhere in this folder
+            except RefusedError:  # no valid path, so it is not in this folder
                 continue
             if isinstance(blob, Problem):
                 continue

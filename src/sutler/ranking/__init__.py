@@ -1,8 +1,7 @@
 """Rank the files of a project for a task, each with its reasons.
 
 index = build((path, digest, text) …)         once, then update(index, …) after edits
-rank(Reader(index, facts), task, history)     -> Ranked, best first; total order (-score, path)
-"""
+rank(Reader(index, facts), task, history)     -> Ranked, best first; total order (-score, path)"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _LATELY = 200  # commits to the source that a habit is counted in
 _LEAST, _HABIT = 3, 0.25
 _LOGS = frozenset({"changelog", "changes", "history", "news", "whatsnew", "releasenotes"})
 _LOG_FOLDERS = _LOGS | {"changelogd", "changelogs", "newsfragments", "changeset", "releases"}
-_TESTS = 6  # tests that are looked at more closely
+_TESTS = 6  # tests that are compared in detail
 _OWN, _IMPORTING = 2.0, 1.5
 _IN_PATH = 3  # a word of the path counts as often as so many in the text
 _SHARED = "conftest helper helpers util utils setup mod common support fixtures testenv index"
@@ -38,7 +38,7 @@ class Companion(Struct, frozen=True):
 
     path: str
     reason: str
-    lines: str = ""  # of a test: where it holds the most of the task's words
+    lines: str = ""  # for a test: the lines with the most of the task's words
 
     def __str__(self) -> str:
         return f"{quote(self.path)}{self.lines and ':'}{self.lines}: {self.reason}"
@@ -234,7 +234,7 @@ def _far(doc: int, number: int, links: Links) -> int:
 def _users_in(doc: int, term: int, far: int, reader: Reader) -> Iterator[User]:
     path, test = reader.docs[doc].path, reader.docs[doc].kind == "test"
     for region in reader.regions(doc):
-        # Not the top of a file: what it imports is used elsewhere.
+        # Not the top of a file: its imports are used elsewhere.
         if region.kind in ("function", "gap") and term in held_by(region):
             mine = test or region.name.rpartition("::")[2].lower().startswith("test")
             yield User(mine, far, path, region.start, region.end, region.name)

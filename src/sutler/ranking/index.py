@@ -7,8 +7,7 @@ and the documents that they replace are marked dead. Every figure of a ranking (
 average length) is counted over the living documents, so a ranking does not depend on the history of
 an index.
 
-The words of a path are words of their own, spelled with a leading slash, and so are their terms.
-"""
+The words of a path are words of their own, spelled with a leading slash, and so are their terms."""
 
 from __future__ import annotations
 
@@ -40,9 +39,9 @@ KEYS = 1000
 _DATA_LINES = 120
 _MOST_COUNT = 255  # a count is one byte
 _SLASH = ord("/")
-_BETWEEN = b"\0"  # separates keys, so it is in none
+_BETWEEN = b"\0"  # a separator, so no key holds it
 _NUMBER = array("I").itemsize
-# Bytes above ASCII belong to words: what they spell is taken apart once for each distinct word.
+# Bytes above ASCII belong to words, which are decoded once for each distinct word.
 _TO_WORDS = bytes(
     code if code > 127 or chr(code).isalnum() or code == ord("_") else ord(" ")
     for code in range(256)
@@ -90,7 +89,7 @@ class Index(Struct, frozen=True, array_like=True):
     dead: tuple[tuple[int, ...], ...]
 
 
-_HEAD = 1_500  # characters that a banner stands in
+_HEAD = 1_500  # characters in which a banner is searched
 _LONG_TEXT, _LONG_LINES = 5_000, 300  # from this size on, lines this long on average are minified
 _GENERATED = re.compile(
     r"(?i)@generated\b|\bcode generated\b[^\n]{0,80}\bdo not (?:edit|modify)\b"

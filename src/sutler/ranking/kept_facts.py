@@ -2,8 +2,7 @@
 
 Each record has its length, its checksum and its key; a damaged record counts as absent. Records are
 only appended, so that two runs may write at once. A log that exceeds its limit starts anew with the
-records that the present query needs.
-"""
+records that the present query needs."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ class KeptFacts:
         data = home.cached(name, environ) or b""
         self._size = len(data)
         self._records = dict(_records(data))
-        if data and not self._records:  # nothing of it can be read: start anew
+        if data and not self._records:  # unreadable: start anew
             self._size = LIMIT
 
     def __call__(self, docs: Sequence[Doc]) -> list[Facts]:
@@ -87,7 +86,7 @@ class KeptFacts:
             return
         try:
             write_all(descriptor, b"".join(records))
-        except OSError:  # no room, most likely; the checksum tells the rest of a record
+        except OSError:  # no space, most likely; the checksum detects a truncated record
             pass
         finally:
             fs.close(descriptor)

@@ -3,8 +3,7 @@ runs.
 
 A file is read again only if its size, time or inode changed. Words come from clean text, so the
 cache never holds a secret. A cache that is damaged, outdated or of another project is ignored and
-rebuilt.
-"""
+rebuilt."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 definition in the task's words; and files that share the name of one of the best.
 
 `no-unused-labels`, `NoUnusedLabels` and `no_unused_labels.js` are one name; `mod.rs`, `index.ts`
-and `__init__.py` have the name of their folder.
-"""
+and `__init__.py` have the name of their folder."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from sutler.ranking.signals import Scores, idf
 _MOST_ALIKE = 12  # files of one name that a task may mean
 _MOST_TWINS = 5
 _INSIDE = 0.7  # a file in the folder of a component, beside the file of its name
-_WIDE = 0.5  # share of the files that a component holds at most
-_UNASKED = 3.0  # what a word of a definition's name weighs that the task does not use
+_WIDE = 0.5  # largest share of the files in a component
+_UNASKED = 3.0  # weight of a word of a definition's name that the task lacks
 _BESIDE_CODE = frozenset({"test", "example", "bench"})
 
 

@@ -1,8 +1,7 @@
 """Parser for a task's text: title, back-ticks, code, traceback and prose are zones of their own.
 
 A task is an issue, a goal, acceptance criteria or a stack trace, in any mix. The words of each zone
-have their own weight.
-"""
+have their own weight."""
 
 from __future__ import annotations
 

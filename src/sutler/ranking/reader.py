@@ -1,8 +1,7 @@
 """An index as a query reads it: postings of terms over all files, facts of the few that are parsed.
 
 Facts are requested by document. They are the same whether they are cached or extracted now, so that
-an answer does not depend on earlier queries.
-"""
+an answer does not depend on earlier queries."""
 
 from __future__ import annotations
 

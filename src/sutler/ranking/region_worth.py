@@ -2,8 +2,7 @@
 
 A function that holds many rare words of a task is better evidence than a long file that holds them
 far apart. So the best region of a file is a ranking signal, and all of them decide which lines an
-excerpt shows.
-"""
+excerpt shows."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ from sutler.ranking.query import Query
 
 _NAMED = 1.0
 _TITLED = 1.0
-_OWNER = 0.4  # what the name of the class around a region counts
-_NEAR = 0.2  # what the better of a region's neighbours counts
+_OWNER = 0.4  # weight of the name of the class around a region
+_NEAR = 0.2  # weight of the better of a region's neighbours
 
 
 class Lens(Struct, frozen=True):

@@ -2,8 +2,7 @@
 diff; and match suffixes of paths, dotted names and imports over a project.
 
 Every repetition of the patterns is bounded or cannot match twice at the same place: a task is
-untrusted text.
-"""
+untrusted text."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ _INNERMOST_LAST = (
 )
 """Stack frames of Python and of IPython."""
 _INNERMOST_FIRST = (
-    # Go: the call stands in the line above
+    # Go: the call is on the line above
     re.compile(
         rf"^(?P<name>[\w./()*\[\]-]{{1,200}})\([^\n]{{0,300}}\)\n[ \t]{{1,8}}{_PLACE}", re.M
     ),
@@ -185,7 +184,7 @@ class Links:
         self._by_bare: dict[str, list[int]] = {}
         self._by_folder: dict[str, list[int]] = {}
         for number, doc in docs.items():
-            if not doc.language and doc.kind != "source":  # nothing imports or names it
+            if not doc.language and doc.kind != "source":  # no file imports or names it
                 continue
             module = module_parts(doc.path)
             if module:
@@ -212,7 +211,7 @@ class Links:
             parts = self._docs[number].path.split("/")
             common = _common_suffix(parts, wanted)
             if common == len(parts):
-                common += 10  # all of the project's path stands there, whatever comes before it
+                common += 10  # all of the project's path matches, whatever precedes it
             if common > depth:
                 best, depth = [number], common
             elif common == depth:

@@ -23,15 +23,15 @@ from sutler.ranking.weights import ABOUT_PRIORS, DECLARATIONS, PRIORS, WEIGHTS, 
 
 PARSED = 120
 """Number of files that are parsed for a task."""
-_BEST = 12  # how many of the best files pull others along
+_BEST = 12  # number of best files that raise others
 _EXERCISERS = 6
-_PULLING = 6  # whose namesakes count
-_NEAREST = 3  # whose folders count
-_READ = 80  # how many files have their regions looked at
-_UNPASSED = 2  # how many of the best files no import is lifted past,
+_PULLING = 6  # number of those whose namesakes count
+_NEAREST = 3  # number of those whose folders count
+_READ = 80  # files whose regions are scored
+_UNPASSED = 2  # number of best files that no import may pass,
 _BEHIND = 0.999  # not even in a tie
 _DECLARATION = (".d.ts", ".d.mts", ".d.cts")
-_EXPLAINED = 40  # files whose evidence is looked up
+_EXPLAINED = 40  # files with evidence in their reasons
 _TELLING = 12  # terms that make a commit message similar
 _QUOTED = 4  # words that a reason names
 _SURE = 0.3  # an import that means all files of a folder speaks for none of them

@@ -1,8 +1,7 @@
 """Signals of a ranking: fielded BM25 over the index, mentions, definitions, quoted literals,
 imports, tests.
 
-All lexical signals come from one pass over the postings of a task's terms.
-"""
+All lexical signals come from one pass over the postings of a task's terms."""
 
 from __future__ import annotations
 
@@ -178,11 +177,11 @@ def _add_places(
 
 
 _MAX_DEFINERS = 30
-_MAX_CANDIDATES = 300  # definers of one part of a qualified name that are looked at
+_MAX_CANDIDATES = 300  # definers of one part of a qualified name that are compared
 _MAX_QUALIFIED = 6  # files that a qualified name may mean
 _LEAST_QUALIFIED = 0.5  # share of the parts before that must occur
 _DEEPEST = 12  # parts of a path that are compared
-_MAX_IMPORTERS = 60  # what everybody imports tells nothing
+_MAX_IMPORTERS = 60  # a file that most others import is no evidence
 _AFFIXES = (
     "test_",
     "tests_",

@@ -2,8 +2,7 @@
 
 Signals are scaled to [0, 1] per query, multiplied by these weights and summed; the sum is
 multiplied by the prior of the file's class. Tuned on the `tune` instances of the selection bench
-alone. A weight of 0 switches the signal off, which is how the bench measures its value.
-"""
+alone. A weight of 0 switches the signal off, which is how the bench measures its value."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ class Weights(Struct, frozen=True):
     title_symbols: float = 0.1
     title_body: float = 0.2
     ticked: float = 0.2  # words in back-ticks
-    # a path of the project that the title spells out: what the task is about, whatever it is
+    # a path of the project in the title: the subject of the task, whatever its kind
     named: float = 3.0
     mention: float = 1.9  # a path that the task names
     frame: float = 0.5  # a stack frame in the file
@@ -33,11 +32,11 @@ class Weights(Struct, frozen=True):
     phrase: float = 0.3  # holds a string literal that the task quotes
     imports: float = 0.05  # imports a file that scores high
     imported: float = 0.05  # is imported by a file that scores high
-    tested: float = 0.2  # is what a matching test, example or document exercises
+    tested: float = 0.2  # is exercised by a matching test, example or document
     message: float = 0.45  # was touched by commits whose message resembles the task
-    recent: float = 0.3  # was touched lately and often
+    recent: float = 0.3  # was touched recently and often
     cochange: float = 0.05  # changes together with files that score high
-    beside: float = 0.2  # stands in the folder of one of the very best files
+    beside: float = 0.2  # is in the folder of one of the very best files
     twin: float = 0.3  # has the name of one of the best files
     needed: float = (
         0.35  # the best file of code imports it; never lifts a file past the second best

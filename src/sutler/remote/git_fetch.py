@@ -2,8 +2,7 @@
 
 git does the transport and keeps the objects: no hooks, no filters, no submodules, no prompts, no
 configuration of the user or the machine, one protocol, no redirects to another host. This module
-writes the files from the objects, so that no checkout runs. Time and disk are bounded.
-"""
+writes the files from the objects, so that no checkout runs. Time and disk are bounded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The new address of a renamed repository, from its own host.
 
 git follows no redirect here: it would follow one to any host, private addresses included. A rename
-on the same host is requested separately and must keep the same scheme, host and port.
-"""
+on the same host is requested separately and must keep the same scheme, host and port."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 The same predicates (test, generated, vendored) decide the category in a manifest and the role in a
 ranking. Two caches make a scan cheap: one for base names, one for directories. Most trees repeat
-both.
-"""
+both."""
 
 from __future__ import annotations
 

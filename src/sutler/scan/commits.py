@@ -17,9 +17,9 @@ from msgspec import Struct
 from sutler.scan.git import Repository, read_plain
 from sutler.scan.root import DESCRIPTORS
 
-MAX_COMMITS = 3_000  # older habits say little, and git takes seconds to print more
+MAX_COMMITS = 3_000  # older commits are weak evidence, and git takes seconds to print more
 _MAX_MESSAGE = 2_000  # a merge may quote a hundred others
-_MAX_PATHS = 100  # a commit that touches everything says nothing about what belongs together
+_MAX_PATHS = 100  # a commit that touches everything relates no files
 _TIMEOUT = 60  # git may wait for a lock or a network file system
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}\n?")
 _BRANCH = re.compile(rb"ref: (refs/heads/[\w./-]+)\n?")
@@ -110,7 +110,7 @@ def _commit(record: bytes) -> Commit:
     return Commit(
         id=id_.decode("ascii", "replace"),
         message=message.decode("utf-8", "replace").strip()[:_MAX_MESSAGE],
-        # a commit that touches everything says nothing of anything
+        # a commit that touches everything relates no files
         paths=() if len(paths) > _MAX_PATHS else tuple(_speakable(paths)),
     )
 
@@ -126,7 +126,7 @@ def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
 
 def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
     """Return the output of git plumbing, or b"" if git is missing, refuses, or takes too long."""
-    import subprocess  # not where what is known of the last commits still holds
+    import subprocess  # not needed while the cached commits are valid
 
     environment = {
         key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ

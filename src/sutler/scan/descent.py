@@ -4,8 +4,7 @@ visited later.
 The walk is iterative and holds descriptors, never path strings: each directory is opened relative
 to its parent with O_NOFOLLOW, so that a directory that turns into a link cannot lead outside. Only
 a window of ancestors stays open; the walk returns by `..` and checks that it arrives in the same
-directory.
-"""
+directory."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ from sutler.scan.snapshot import Excluded, Problem, Rule, ScanRules
 from sutler.system import fs, offered
 
 WINDOW: Final = 128  # open files are limited, to 256 on some systems, and trees may be deeper
-PATH_LIMIT: Final = 1 << 16  # the walk could go on, but nothing else could open such a path
+PATH_LIMIT: Final = 1 << 16  # the walk could continue, but nothing else could open such a path
 _UNSEEN: Final = object()
 _PROC: Final = "descriptors" in offered and os.path.isdir("/proc/self/fd")
 
@@ -230,7 +229,7 @@ class Descent:
         then."""
         for closed in frame.closed:
             if self.judge.is_vendored(closed, prefix, names):
-                # A folder without folders is closed by now, and its names are all there is.
+                # A folder without subfolders is closed by now, and its names are complete.
                 count, more = count_below(frame.fd) if frame.fd >= 0 else (len(names), False)
                 self.found.excluded.append(
                     Excluded(prefix, closed.reason, closed.rule, count, more, closed.ignored)
@@ -241,7 +240,7 @@ class Descent:
     def boundary(self, frame: Frame, prefix: str, named: bool = False) -> bool:
         """Return whether a `.git` below the root begins another repository, unless our own index
         tracks files there."""
-        # Through the descriptor, so that a directory swapped for a link meanwhile is not followed.
+        # Through the descriptor, so that a directory replaced by a link is not followed.
         here = f"/proc/self/fd/{frame.fd}" if _PROC else os.path.join(self.root.host_path, prefix)
         repository = git.repository_at(here)
         if repository is None:

@@ -202,7 +202,7 @@ def _next(levels: list[tuple[int, list[str]]]) -> int:
     while folders:
         try:
             return fs.open(folders.pop(), DIRECTORY, dir_fd=fd)
-        except OSError:  # closed to us or gone: the count is of what can be listed
+        except OSError:  # unreadable or gone: count what can be listed
             continue
     levels.pop()
     fs.close(fd)
@@ -257,7 +257,7 @@ class Findings:
     def __init__(self, rules: ScanRules, owner: int) -> None:
         self.limit = rules.skip_file_bytes
         self.condensed = rules.condensed
-        # Of the root: a linked file of another owner is not taken for the project's.
+        # Of the root: a linked file of another owner is not the project's.
         self.owner = owner
         self.several = False
         self.entries: list[FileEntry] = []
@@ -266,7 +266,7 @@ class Findings:
 
     def snapshot(self, directories: int, more: Iterable[Problem]) -> Snapshot:
         problems = {*self.problems, *more}
-        if self.several:  # a file named by itself and again by its folder: the stronger wish holds
+        if self.several:  # a file named by itself and again by its folder: the stronger one applies
             entries = {entry.path: entry for entry in sorted(self.entries, key=attrgetter("named"))}
             self.entries = list(entries.values())
             excluded = {item.path: item for item in self.excluded if item.path not in entries}

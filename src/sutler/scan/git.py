@@ -2,8 +2,7 @@
 
 Git is never run here. In a hostile repository even `git status` and `git check-ignore` start
 programs that `.git/config` names. These files are data: nothing in them is executed, and a
-repository's own configuration cannot point us at a file outside that repository.
-"""
+repository's own configuration cannot point us at a file outside that repository."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ class Tracked:
     ) -> None:
         self._paths = paths
         self._links = links
-        self._sparse = sparse  # directories that stand for all they hold, each with its final slash
+        self._sparse = sparse  # directories that represent all they hold, each with its final slash
         self._order: list[str] | None = None
 
     def file(self, path: str) -> bool:
@@ -147,7 +146,7 @@ def _is_git_directory(git: str) -> bool:
             good = fs.readlink(head).startswith("refs/")
         else:
             good = re.match(_HEAD, read_plain(head) or b"") is not None
-    except OSError:  # what cannot be read is no repository for git either
+    except OSError:  # an unreadable folder is no repository for git either
         return False
     common = _common(git)
     return good and all(
@@ -157,7 +156,7 @@ def _is_git_directory(git: str) -> bool:
 
 # Configuration ----------------------------------------------------------------------
 
-# Compiled when a configuration file is there to read.
+# Compiled when a configuration file exists.
 _SECTION: Final = r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]'
 _BLANK: Final = r"\s*(?:[#;][^\n]*)?(?:\n|\Z)"
 _KEY: Final = r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*"
@@ -197,7 +196,7 @@ def parse_config(data: bytes, *, whole: bool = False) -> list[tuple[str, str]]:
     the first malformed line."""
     lowered = data.lower()
     if not whole and not any(word in lowered for word in _WANTED):
-        # most files say nothing that matters here, and four expressions need not be compiled
+        # most files hold no relevant key, and four expressions need not be compiled
         return []
     text = os.fsdecode(data.removeprefix(b"\xef\xbb\xbf"))
     pairs: list[tuple[str, str]] = []

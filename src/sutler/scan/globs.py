@@ -229,8 +229,7 @@ def denies(glob: str, path: str) -> bool:
 
     The glob is read in every way too. A policy knows a path but not its kind, so `dir/` also
     matches a file; a wildcard is a byte or a character; braces and escapes inside a class may be
-    literal.
-    """
+    literal."""
     _regexes(glob, False)
     return any(_closes(pattern, text) for pattern, text in _spellings(glob, path))
 
@@ -330,8 +329,7 @@ def fold(text: str) -> str:
     """Return the form of a name in which no spelling evades a denial.
 
     Case, Unicode form and invisible characters are folded, and so are the endings, streams and
-    separators that other file systems ignore.
-    """
+    separators that other file systems ignore."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = folded.replace("\\", "/")
     if not folded.isascii():

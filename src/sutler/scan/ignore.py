@@ -44,8 +44,7 @@ class IgnoreFile(NamedTuple):
 
     `denies` separates the two meanings. False: the file selects the files of a pack, and a stronger
     rule or a named file can bring a path back. True: a path that it matches never leaves the
-    machine.
-    """
+    machine."""
 
     name: str
     denies: bool
@@ -238,7 +237,7 @@ def _read(fd: int, name: str, shown: str) -> bytes | Problem:
 def _is_folder(fd: int, name: str) -> bool:
     try:
         return stat.S_ISDIR(fs.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
-    except OSError:  # what cannot be looked at is no folder
+    except OSError:  # an unreadable path is no folder
         return False
 
 
@@ -276,7 +275,7 @@ class Node:
         below = Node(tuple(tuple(layer.descend(text) for layer in layers) for layers in families))
         if below.live:
             return below
-        # Where no pattern with a slash is left alive, all directories are alike.
+        # Without a pattern with a slash that can still match, all directories are alike.
         if self._quiet is None:
             self._quiet = below
         return self._quiet

@@ -288,7 +288,7 @@ class Judge:
             node = node.child(name)
             if (
                 denial is not None
-            ):  # the root lies in denied ground; naming it as the root lifts nothing
+            ):  # the root is below a denied folder; naming it as the root lifts nothing
                 source = deny_all(denial.source, denial.pattern, denial.line)
                 node = node.with_sources([(os.path.basename(denial.source), source)])
         return node, ground

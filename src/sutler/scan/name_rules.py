@@ -8,8 +8,7 @@ folder with such a name, is judged by its content (redaction), and any other fil
 `strict` gives the literal behaviour of the patterns: every match is excluded.
 
 The other rules name folders of dependencies, build output and caches, and endings of binary files.
-`handwritten` is their exception for files that git tracks: sccache keeps source in `src/dist/`.
-"""
+`handwritten` is their exception for files that git tracks: sccache keeps source in `src/dist/`."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ def judged_by_content(name: str) -> bool:
     """Return whether a file is code or prose by its name, so that redaction decides and not the
     name.
 
-    Plain text is neither: `api_token.txt` is what its name says.
-    """
+    Plain text is neither: `api_token.txt` is what its name says."""
     low = name.lower()
     language = language_of_name(low)
     if language is None or language.name in _NOT_JUDGED or low.endswith(_DATA_ENDINGS):
@@ -125,7 +123,7 @@ def credential(path: str, *, directory: bool = False, strict: bool = False) -> R
     return Rule("default", f"**/{guard}")
 
 
-@lru_cache(maxsize=1 << 12)  # siblings are asked one after the other
+@lru_cache(maxsize=1 << 12)  # siblings are looked up one after the other
 def _folders(path: str) -> tuple[Rule | None, str]:
     """Return the rule by which one of these folders is a credential; and the first that resembles
     one."""

@@ -1,8 +1,7 @@
 """Trees and blobs of a revision, read as objects, and the differences of the work tree.
 
 Only plumbing runs (see `history`), and the comparison is our own: a hostile configuration has no
-filter, text conversion or external diff to hook into. Contents are compared raw, as stored.
-"""
+filter, text conversion or external diff to hook into. Contents are compared raw, as stored."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class PatternList:
             else:
                 self._named.append((index, pattern, _compiled(pattern.regex)))
         self._named.reverse()
-        # One look says for most names that none of the slower patterns matches.
+        # One search shows for most names that none of the slower patterns matches.
         some = [one.regex or f".*{_ends(one.suffix or '', fold)}\\Z" for _, one, _ in self._named]
         self._maybe = (
             re.compile("|".join(f"(?:{one})" for one in some), re.DOTALL).match if some else None

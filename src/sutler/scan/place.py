@@ -82,7 +82,7 @@ def _require_project(root: str) -> None:
         return
     try:
         names = sorted(os.listdir(root))
-    except OSError:  # the scan itself says what is wrong
+    except OSError:  # the scan itself reports the error
         return
     if ".git" in names or not MANIFESTS.isdisjoint(name.lower() for name in names):
         return
@@ -101,7 +101,7 @@ def _require_project(root: str) -> None:
 def _root_of(targets: Sequence[str], cwd: str) -> str:
     folders = [target if os.path.isdir(target) else os.path.dirname(target) for target in targets]
     home = repository_of(cwd)
-    alone = len(targets) == 1 and not os.path.islink(targets[0])  # a link stays what it is: a link
+    alone = len(targets) == 1 and not os.path.islink(targets[0])  # a link stays a link
     if alone and home is None and os.path.isdir(targets[0]):
         return folders[0]
     if all(_below(folder, cwd) and repository_of(folder) == home for folder in folders):
@@ -184,7 +184,7 @@ def config_paths(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
 def _is_filesystem_root(folder: str) -> bool:
     try:
         return os.path.samefile(folder, os.path.join(folder, ".."))
-    except OSError:  # what cannot be looked at must not be packed by mistake
+    except OSError:  # an unreadable folder must not be packed by mistake
         return True
 
 

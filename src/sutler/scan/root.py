@@ -31,8 +31,8 @@ FILE: Final = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC | fs.O_
 OPEN_DIRECTORIES: Final = 64  # a common limit is 256 files, and others hold some
 MANY_DIRECTORIES: Final = 256
 """Number of directories above which openat2, with one call for each file, repays loading ctypes."""
-_CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
-TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
+_CLOSE_BY: Final = 16  # levels to walk from an open ancestor instead of from the root
+TEMPORARY: Final = ".sutler-tmp"  # ending of the name of a file that is being written
 DESCRIPTORS: Final = "/proc/self/fd/"
 _PROC: Final = os.path.isdir("/proc/self/fd")
 _STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
@@ -135,7 +135,7 @@ class Root:
         self.host_path = os.path.abspath(host_path)
         self.swept: dict[
             str, set[str]
-        ] = {}  # per directory, what unfinished replacements left: edits.replacement
+        ] = {}  # per directory, remains of unfinished replacements: edits.replacement
         self._openat2: bool | None = None if method is None else method == "openat2"
         try:
             self.fd = fs.open(host_path, fs.O_RDONLY | fs.O_DIRECTORY | fs.O_CLOEXEC)

@@ -17,7 +17,7 @@ Reason = Literal[
     "dependency_dir",
     "build_output",
     "cache",
-    # what a scan of a real tree meets besides
+    # further reasons in a real tree
     "ignored",  # .gitignore, .ignore, .sutlerignore, info/exclude, the user's global excludes
     "ai_denied",  # .aiexclude, .cursorignore and their kin: never leaves, even when named
     "hidden",
@@ -25,11 +25,11 @@ Reason = Literal[
     "hard_link",  # another name of a file of another owner
     "special",  # FIFO, socket, device
     "mount_point",
-    "submodule",  # another repository's ground
+    "submodule",  # belongs to another repository
     "depth",
     "not_selected",  # outside the include globs, or matched by an exclude glob
     "cap",  # over a cap on the number of files
-    "budget",  # listed or left out because the budget was spent
+    "budget",  # listed or omitted because the budget was spent
     "generated",  # an earlier pack
     "unreadable",
     "undecodable",

@@ -4,8 +4,7 @@ A log that grows every millisecond would be a new version for every answer, and 
 written in place may be read half old and half new. So a recently changed file gets time to come to
 rest. Most do: they were written once, or replaced whole. One that keeps changing becomes a problem
 within a fraction of a tenth of a second. A writer that pauses longer in the middle of a write in
-place is indistinguishable from one that is done.
-"""
+place is indistinguishable from one that is done."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ stamps files."""
 PATIENCE: Final = 0.050
 """Seconds that one call may wait, however many files it reads."""
 _LEAST: Final = 0.001  # shorter sleeps only burn the processor
-_LOOKS: Final = 4  # a file that moves under each look is a log
+_LOOKS: Final = 4  # a file that changes between all looks is a log
 
 
 class Patience:

@@ -2,8 +2,7 @@
 
 Each takes text and returns plain values, or raises `DocumentError`; limits of size, depth and nodes
 apply before any expansion. YAML is built from parser events, so an alias costs as much as its
-target, and a bomb is detected without expansion.
-"""
+target, and a bomb is detected without expansion."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 The order is seed 004's: a byte-order mark decides; a NUL among the first 8 kB means binary, unless
 it looks like UTF-16 without a mark; then strict UTF-8; then Windows-1252 or Latin-1 with the issue
 noted. The encoding of a text restores the very same bytes, unless characters had to be replaced,
-which the issue states.
-"""
+which the issue states."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from msgspec import Struct
 from sutler.paths import RelPath
 from sutler.scan.snapshot import Problem
 
-_SNIFF: Final = 8192  # git looks at the same 8,000 bytes or so, and users expect its answer
+_SNIFF: Final = 8192  # git reads about the same 8,000 bytes, and users expect its answer
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _C1: Final = rb"[\x80-\x9f]"
 _CP1252_HOLES: Final = rb"[\x81\x8d\x8f\x90\x9d]"
@@ -97,9 +96,7 @@ def _unmarked_utf16(data: bytes) -> Decoded | None:
     """Decode UTF-16 without a mark: mostly Latin text has a NUL in every second byte."""
     sample = data[:_SNIFF]
     pairs = len(sample) // 2
-    if (
-        len(data) % 2 or not pairs or sample.count(0) * 5 < pairs * 2
-    ):  # most binaries have less, and are told by that
+    if len(data) % 2 or not pairs or sample.count(0) * 5 < pairs * 2:  # most binaries have less
         return None
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
     if odd * 5 >= pairs * 2 and even * 50 <= pairs:
@@ -110,7 +107,7 @@ def _unmarked_utf16(data: bytes) -> Decoded | None:
         return None
     try:
         text = data.decode(codec)
-    except UnicodeDecodeError:  # letters by chance: it is no UTF-16
+    except UnicodeDecodeError:  # letters by chance: not UTF-16
         return None
     if any(ord(char) < 32 and char not in "\t\n\r\f\b\x1b" for char in set(text)):
         return None

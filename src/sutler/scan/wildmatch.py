@@ -5,8 +5,7 @@ Git compares names byte by byte: `view` turns a name into one character for each
 A hostile pattern costs at most pattern × name steps: a `*` takes only bytes of its own path
 segment, so the leftmost match of the text after it is as good as any later one, and an atomic group
 discards the others. The same holds for `**/` and whole segments. Only the text at the end of a
-segment must be searched from the right, and there is one such place.
-"""
+segment must be searched from the right, and there is one such place."""
 
 from __future__ import annotations
 
@@ -232,8 +231,7 @@ def _body(tokens: list[str], end: str, least: str = "+") -> str:
     """Return the whole pattern as a regex. `**` opens a group that is tried at each segment in
     turn.
 
-    A final `**` takes the rest: one character at least, or none if `least` is `*`.
-    """
+    A final `**` takes the rest: one character at least, or none if `least` is `*`."""
     groups: list[tuple[str, list[str]]] = [("", [])]
     for segment in _split(tokens, _SLASH):
         if segment == [_DEEP]:
@@ -275,8 +273,7 @@ def covering(body: str, *, directory: bool) -> str:
     """Return a regex for a pattern without its final slash that matches a path or a directory above
     it.
 
-    A path with a final slash is a directory's. Raise MalformedError if git never matches.
-    """
+    A path with a final slash is a directory's. Raise MalformedError if git never matches."""
     end = _FOLDER if directory else _COVER
     if "/" not in body:
         tokens = [_STAR if token == _DEEP else token for token in _tokens(body, False)]

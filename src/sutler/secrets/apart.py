@@ -2,8 +2,7 @@
 settings, in the columns of a table.
 
 A plain word is never a secret here: the further a name is from its value, the stronger the value
-itself must be.
-"""
+itself must be."""
 
 from __future__ import annotations
 

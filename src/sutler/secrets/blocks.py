@@ -4,8 +4,7 @@ credentials.
 A block is replaced line by line, so that it keeps its number of lines. The first and last line stay
 recognisable; every line between them becomes a marker. A block may stand in a diff, a comment or a
 string literal: text before the key material on each line stays. Without an end line, a block ends
-at the first line that is no key material.
-"""
+at the first line that is no key material."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """One redaction policy for everything that leaves: files, goals, names, rules and messages.
 
 The multi-pattern database is shipped for the usual machine; elsewhere it is compiled once and then
-read from the cache.
-"""
+read from the cache."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
     if ready is not None:
         return ready
     if size < COMPILE_ABOVE and "hyperscan" not in sys.modules and not _any_kept(environ):
-        return stdlib_engine()  # nothing there to be named
+        return stdlib_engine()  # no engine that could be named
     name = _name()
     if not name:
         return stdlib_engine()
@@ -62,9 +61,7 @@ def _ready(machine: str) -> Engine | None:
     try:
         database = ready_made(machine)
         return hyperscan_engine(database) if database else None
-    except (
-        Exception
-    ):  # no hyperscan, or one that will not have it: then we make our own, or do without
+    except Exception:  # no hyperscan, or another version: compile one, or use the plain engine
         return None
 
 
@@ -181,8 +178,7 @@ class Numbering:
     """Ordinals of the secrets of one pack: counted for each rule in the order of first appearance.
 
     A value has one number and one rule in the whole pack, those of its first appearance. Only the
-    equality of tags counts, so the installation's key has no influence on the result.
-    """
+    equality of tags counts, so the installation's key has no influence on the result."""
 
     __slots__ = ("_counts", "_markers")
 
@@ -252,8 +248,7 @@ def told(text: str) -> str:
     """Redact a message for a person or a record: it may quote an argument, a name or a setting that
     holds a secret.
 
-    The user's allow-list does not apply: no message needs a secret.
-    """
+    The user's allow-list does not apply: no message needs a secret."""
     return cleaner(resolve([]))(text, "").text
 
 

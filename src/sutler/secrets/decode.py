@@ -1,8 +1,7 @@
 """One level of decoding: a secret in base64, percent-encoding or \\u escapes is still a secret.
 
 A run that decodes to readable text is searched like any other text; if that finds something, the
-whole run is replaced.
-"""
+whole run is replaced."""
 
 from __future__ import annotations
 

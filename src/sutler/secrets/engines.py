@@ -11,8 +11,7 @@ at once. The patterns themselves take half a second to compile, most of it for c
 and for the text between a name and its value. A probe decides nothing, so it may match too much:
 the pattern itself reads the place that it points at. Two conditions must hold. A text in which a
 format matches has a match of its probe; and every head of a construct contains the end of a probe,
-in itself or in its look-ahead.
-"""
+in itself or in its look-ahead."""
 
 from __future__ import annotations
 
@@ -91,7 +90,7 @@ def _of_format(entry: Format) -> Iterator[str]:
     else:
         core = re.sub(
             r"^\(\?:[a-z?|]{1,6}\)(?=\[)", "", entry.core
-        )  # a letter or two are everywhere and cost much
+        )  # one or two letters match everywhere and cost much
         yield re.sub(r"\{(\d+),\}$", r"{\1}", re.sub(r"\{(\d+)(,\d*)?\}", _capped, widened(core)))
 
 
@@ -113,8 +112,8 @@ def widened(source: str) -> str:
     return re.sub(r"\{(\d+),\d{3,}\}", r"{\1,}", source)
 
 
-# hyperscan cannot look back but knows a word's beginning; nor ahead, so what a word must not go on
-# with is spelled out.
+# hyperscan cannot look back but knows a word's beginning; nor ahead, so the forbidden continuations
+# of a word are spelled out.
 _NAMES = (
     grammar.NAMES.replace(r"|(?<![a-z0-9].)(?:w(?![a-z])|in|at(?!h|ch|t))", "")
     .replace(r"|(?<!\w.)id(?!e)", "")
@@ -130,8 +129,7 @@ _NAMED = (
 )
 _CLOSERS = r"(?:[\\\"'`\])*\x7d]|[ ][\])*\x7d]|\[[0-9]*\]|&quot;|&#3[49];|&apos;)*"
 _NAME = rf"{_NAMED}{_CLOSERS}[ \t]*"
-# From a separator to the first character of an opening quote: what may stand there is not looked at
-# closely.
+# From a separator to the first character of an opening quote: the text between is not checked.
 _SEP = r"(?:(?::[\w<>\[\]?&*.| \t]*|(?:\*?string|\[\]byte)[ ]+)?[:=!?|]*[:=][>-]?|->|\(|[\"'`;][\])*\x7d\\\"'`]*[ \t]*,)"
 _TO_QUOTE = r"[\w.:$@ \t()\[\]{|?]*[\"'`&\\]"
 
@@ -144,7 +142,7 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
     grammar.QUOTED: (rf"{_NAME}(?:(?:{_SEP}|[ \t](?:to|is|was):?[ ]){_TO_QUOTE}|[ \t][\"'`])",),
     grammar.BARE: (
         rf"{_NAME}[:=?][=-]?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",
-    ),  # such a value begins with no quote or bracket
+    ),  # such a value begins without quote or bracket
     grammar.HEADER: (rf"{grammar.SCHEMES}(?:[ +:]|%20|[\"'],[ ]?[\"'])+[\w+/=.~%-]{{6}}",),
     grammar.FLAG: (
         rf"[\s\"'(`]--?(?:(?:[uaw]|user|pw|pass[\w-]*|[\w-]*(?:pass|{grammar.FLAG_WORDS}))[\"' =]|p)",
@@ -154,7 +152,7 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
         rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?[\w.-]*(?:{grammar.NAMES})",
     ),
     grammar.SPACED: (rf"(?:env|setx?|arg)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",),
-    # Prose is full of the word: what must stand before it in such a file is part of the probe.
+    # Prose is full of the word, so the probe includes the text before it in such a file.
     grammar.LOGIN: (r"(?:(?:machine|login|account)[ \t]+\S+|default)\s+password[ \t]+[!-~]",),
     grammar.JOIN: (
         rf"{_END}{_Q}[ \t+.&<>|~\\]*(?:concat\()?\\?\r?\n?[ \t+.&<>|~]*[rbfu@]?{_Q}{_T}",
@@ -175,7 +173,7 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
     ),
     grammar.VENDOR: tuple(
         map(re.escape, grammar.VENDORS)
-    ),  # the engine looks itself at what follows a name
+    ),  # the engine itself reads the text after a name
 }
 
 
@@ -207,8 +205,7 @@ def stdlib_engine() -> Engine:
 
 def compile_database() -> bytes:
     """Return the hyperscan database of every probe, serialised. Valid for this CPU and hyperscan
-    version.
-    """
+    version."""
     import hyperscan
 
     plain, either_case = hyperscan.HS_FLAG_PREFILTER, hyperscan.HS_FLAG_CASELESS
@@ -304,10 +301,9 @@ def _sorted(events: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
     return Sightings(seen, tuple(triggers))
 
 
-# Most formats are one run of token characters: their words are looked for in the long runs only, a
-# tenth of most
-# texts. The cut is at characters that no such format holds, so a boundary here is a boundary in the
-# text.
+# Most formats are one run of token characters: their words are searched in the long runs only, a
+# tenth of most texts. The cut is at characters that no such format holds, so a boundary here is a
+# boundary in the text.
 _RUN = re.compile(r"[^\s\"'<>()\[\]{},;`]{15,}")
 _SPREAD = re.compile(r"[ \"'<>;,]|\\[sS(\[{]")
 

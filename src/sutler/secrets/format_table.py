@@ -1,7 +1,6 @@
 """Tables of credentials: formats by their shape, and files that hold one by their name.
 
-Formats are loaded from `formats.tsv`; each pattern is compiled on first use.
-"""
+Formats are loaded from `formats.tsv`; each pattern is compiled on first use."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _UNKNOWN = re.compile(r"\{[A-Z]\w*\}")
 _RIGHT = "(?![A-Za-z0-9])"
 _PREFIX = re.compile(r"[A-Za-z0-9_:/-]+(?![{?*+A-Za-z0-9_:/-])")
 _LONG = re.compile(r",\d{4,}\}")
-# Bounded before its first dot, so that a token glued to a name may be looked for too
+# Bounded before its first dot, so that a token glued to a name matches too
 _SHORT_HEAD = "eyJ[\\w-]{8,400}"
 
 
@@ -199,7 +198,7 @@ def file_rules(path: str) -> tuple[FileRule, ...]:
     name = low.rfind("/") + 1
     if not low.endswith(BELOW_A_FOLDER):
         return _rules_for_name(low[name:])
-    # No rule looks at more than the last folder and the name.
+    # No rule reads more than the last folder and the name.
     folder = low.rfind("/", 0, max(0, name - 1)) + 1
     return tuple(
         rule for rule in RULES if any(_compiled(rule)[0].match(low, at) for at in (name, folder))

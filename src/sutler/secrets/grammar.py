@@ -4,8 +4,7 @@ SQL, markup.
 One pattern per construct, its head: from the name up to the start of the value. Heads are matched
 in lower-cased text, by the engines over whole files (where they are the triggers) and by `readers`
 on the stretch that triggered. Every repetition is bounded and every branch begins with a letter of
-its own, so they are linear and `re` can skip ahead.
-"""
+its own, so they are linear and `re` can skip ahead."""
 
 from __future__ import annotations
 
@@ -15,9 +14,8 @@ from functools import cache
 from sutler.secrets import decode, joins
 from sutler.secrets.format_table import words
 
-# Names that may hold a secret. `(?<!\w.)` after a first letter means: at the start of a word. What
-# source code is full
-# of and never holds one, such as path, patch, side and author, is passed over here already.
+# Names that may hold a secret. `(?<!\w.)` after a first letter means: at the start of a word. Names
+# that fill source code and never hold one, such as path, patch, side and author, are excluded here.
 NAMES = (
     r"p(?:ass(?:w(?:or)?ds?|wort|phrase|code|wd|e)?|wd|swd|sw|assw?rd|(?<![a-z0-9].)(?:w(?![a-z])|in|at(?!h|ch|t)))"
     r"|s(?:ecrets?|ession_?-?id|(?<!\w.)id(?!e)|ignature|alt|eed|enha)|t(?:okens?|otp)|keys?"

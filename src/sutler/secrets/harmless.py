@@ -28,11 +28,11 @@ _SEGMENT = r"[a-z]{2,}\d?(?:[._-][a-z]+\d{0,2})*"
 _LAST_SEGMENT = r"(?:[A-Za-z]{2,}|\d{1,2})(?:[._-](?:[A-Za-z]{2,}|\d{1,4}))*"
 _WORDY_PATH = re.compile(
     rf"(?:file:/*|\.{{0,2}}/|~/|@/)?(?:{_SEGMENT}/)+(?:v\d/)?(?:{_SEGMENT}/)*{_LAST_SEGMENT}/?"
-)  # words in every part, as base64 with a slash has not
+)  # words in every part, unlike base64 with a slash
 _CHECK = r"[a-z_]+(?::[\w,.]*)?"
 _CHECKS = re.compile(
     rf"{_CHECK}(?:\|{_CHECK})+|(?:min|max|size|same|in|required\w*|exists|unique):[\w,.]*"
-)  # rules of validation, as Laravel writes them
+)  # rules of validation in Laravel's form
 _MIGRATION = re.compile(r"\d{4}_[a-z]\w*")  # of Django: `("auth", "0013_auto_20221214_1224")`
 _FILE = re.compile(r"(?:~|\.{1,2})?(?:/[\w .@+-]+){2,}\.[A-Za-z]\w{0,5}")
 _SCOPE = re.compile(r"[\w<>-]+/\d{8}/[a-z\d-]+/[\w-]+/aws4_request")  # the key's id has a format

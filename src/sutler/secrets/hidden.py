@@ -3,8 +3,7 @@
 Unicode tags, zero-width and bidi characters, control characters (ESC and with it ANSI and OSC
 sequences), stray variation selectors and fillers become `⟨U+E0069⟩` and are counted. Normal writing
 stays: emoji with joiners and selectors, flags, CJK with its selectors, joiners in Arabic, Persian,
-Hebrew and Indic text.
-"""
+Hebrew and Indic text."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ class Visible(Struct, frozen=True):
     counts: tuple[tuple[str, int], ...] = ()
 
 
-# Texts and not compiled: few runs need them, and `re` keeps what it has compiled.
+# Uncompiled texts: few runs need them, and `re` caches compiled patterns.
 _SUSPECT = (
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"

@@ -2,8 +2,7 @@
 
 `"ghs_36DS" + "Dm5p"`, literals side by side or on following lines, a backslash at the end of a
 line, a literal inside a template. The parts are joined, the result is searched like any other text,
-and each part of a finding is replaced in its place.
-"""
+and each part of a finding is replaced in its place."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ guess. Four are a keyed check over rule and digest, so that a marker in a scanne
 not pass for one of ours. The tools for agents, the cache and the ledger use tags.
 
 A pack must be the same on every machine, so `cleaner.Numbering` rewrites tags to ordinals when a
-text enters a pack: `[REDACTED:rule:1]`.
-"""
+text enters a pack: `[REDACTED:rule:1]`."""
 
 from __future__ import annotations
 

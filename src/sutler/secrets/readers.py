@@ -1,7 +1,6 @@
 """Readers: from a triggered line to candidates, each the span of a value with its name.
 
-`verdict` decides the confidence of a candidate.
-"""
+`verdict` decides the confidence of a candidate."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def redact(
             break
         text, made, places = _replace(text, hits, key)
         findings.extend(made)
-        # A replaced value can uncover its neighbour: go on until nothing new is found there.
+        # A replaced value can uncover its neighbour: repeat until there are no new hits.
         hits = [
             Hit(at + start, at + end, rule, confidence)
             for at, stop in _around(text, path, places)
@@ -227,7 +227,7 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
             if strict and number in _UNQUOTED and not _may_hold(text, line, stop):
                 continue
             if number == grammar.VALUE and not _DIGIT.search(text, line, stop):
-                continue  # a name and its value stand apart: only a generated value counts
+                continue  # name and value are apart: only a generated value counts
             if at is None or at.start != unit:
                 limit = (
                     stop if stop - line <= LONG_LINE else min(stop, unit + STRETCH + grammar.REACH)

@@ -1,8 +1,7 @@
 """Values that one text reveals as secrets are hidden in every other text.
 
 A value is searched as it is, in parts, in the spelling of URLs, JSON strings and base64, and across
-line ends. Values live in memory only.
-"""
+line ends. Values live in memory only."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ LONGEST = 4096
 _MOST = 2000  # values of one project
 _ENCODED = 12  # letters of base64 that must agree
 _PIECE, _STRIDE = 6, 3  # every part of SHORTEST characters holds a piece at such an offset
-_PIECES = 40  # of one value; those of longer values lie further apart
-_APART = 6  # of so many pieces one is looked for, if only the whole counts
+_PIECES = 40  # of one value; those of longer values are further apart
+_APART = 6  # one in this many pieces is searched, if only the whole counts
 _STRUCTURED = ("eyJ", "MII", "AAAA", "LS0t")
 """Beginnings of encoded structures, which many harmless values share."""
 _SEAM = (

@@ -2,8 +2,7 @@
 
 Entropy alone decides nothing. A value counts because of its name and construct; its shape is
 evidence for (mixed classes, digits, letters that no language puts side by side) or against
-(templates, placeholders, words, paths, identifiers, calls).
-"""
+(templates, placeholders, words, paths, identifiers, calls)."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from sutler.secrets.name_kinds import WORD, Kind
 
 # -log2 P(next letter | letter), one digit each, a to z by a to z, from English and identifiers:
 # language scores
-# about 3.5 on average, letters drawn at random about 6.
+# about 3.5 on average, random letters about 6.
 _BIGRAMS = (
     "64347648496343949332567767355536783572663684463789583756378349446727945348896935641568267466468546467869"
     "46435558698443656234756469365633692974663794544989594767264439945447933547897827762899398556279454589859"
@@ -226,7 +225,7 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
     if value.isdigit():
         constant = int(value) & (int(value) - 1) == 0  # zero or a power of two
         return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) and not constant else 0.0
-    if kind == "secret" and "=" in value.rstrip("="):  # a cookie: what stands behind the name
+    if kind == "secret" and "=" in value.rstrip("="):  # a cookie: the part after the name
         return 0.7 if any(is_random(part, 8) for part in re.split(r"[=;&]", value)) else 0.0
     if len(_ESCAPE.sub("", value)) < 4:
         return 0.0
@@ -293,7 +292,7 @@ def _judge_password(value: str, how: str, loose: bool) -> float:
         return 0.7 if not loose else 0.55
     if strangeness(value) >= _STRANGE and (how in _DIRECT or len(value) >= 6):
         return 0.7 if not loose else 0.5
-    # a plain word: people do use them, but only where it is plainly given to the name
+    # a plain word: people use them, but only an explicit assignment counts
     plain = len(value) >= 4 and _PLAIN.fullmatch(value) is not None
     return 0.5 if plain and how in _DIRECT and not loose else 0.0
 
@@ -348,7 +347,7 @@ def judge_header(scheme: str, value: str) -> float:
 _COUNTED = re.compile(r"[\])]\{\d|[\])][+*?]")
 
 
-_SAMPLE_ACCOUNT = ("scott", "tiger")  # of every Oracle manual, and of what cites them
+_SAMPLE_ACCOUNT = ("scott", "tiger")  # of every Oracle manual, and of texts that cite them
 
 
 def judge_url(value: str, user: str) -> float:

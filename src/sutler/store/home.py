@@ -199,7 +199,7 @@ def cache_files(environ: Mapping[str, str]) -> list[Cached]:
                 if kind in KINDS and entry.is_file(follow_symlinks=False):
                     state = entry.stat(follow_symlinks=False)
                     files.append(Cached(kind, entry.name, state.st_size, state.st_mtime))
-    except OSError:  # there is no cache yet
+    except OSError:  # no cache yet
         return []
     return sorted(files, key=lambda file: file.name)
 

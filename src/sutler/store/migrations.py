@@ -41,7 +41,7 @@ _TABLES = {
     "receipts": (
         "pack TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, pack, at)"
     ),
-    # What a pack held, kept once however often it left.
+    # Contents of a pack, stored once however often it left.
     "sent": "pack TEXT NOT NULL, files {blob} NOT NULL, PRIMARY KEY (project, pack)",
     "blobs": "digest TEXT NOT NULL, data {blob} NOT NULL, PRIMARY KEY (project, digest)",
     "versions": (

@@ -53,7 +53,7 @@ MOVED = "moved"
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 UNLIMITED = records.Limits()
-_REMEMBERED = 4_096  # it saves queries only; what is forgotten is asked again
+_REMEMBERED = 4_096  # it saves queries only; evicted rows are queried again
 _NOTHING = records.Spent()
 Newest = dict[str, tuple[int, str, str]]
 """Cache of a transaction by path: number, digest and call of the newest version."""
@@ -126,7 +126,7 @@ def says_the_same(digest: str, call: str, version: records.Version) -> bool:
     return call == version.call if version.call else digest == version.digest
 
 
-# The functions below run inside one transaction, but for `moved_to`.
+# The functions below run inside one transaction, except `moved_to`.
 
 
 class Place(NamedTuple):

@@ -104,7 +104,7 @@ def refuse_inside(state: str, root: str) -> None:
     device and inode, because a name can be a link."""
     try:
         tree = fs.stat(root)
-    except OSError:  # a root that cannot be looked at holds nothing of ours
+    except OSError:  # an unreadable root holds no files of ours
         return
     at = os.path.abspath(state)
     while True:

@@ -37,8 +37,7 @@ _PACKAGES = re.compile(r"(?:^|/)src/main/(?:java|kotlin|scala|groovy)/")
 def is_aside(path: str) -> bool:
     """Return whether a file lies in a folder beside the project's own code. Below `src/main/java`
     the
-        folders are names of packages, and `org.springframework.samples` is one of them.
-    """
+        folders are names of packages, and `org.springframework.samples` is one of them."""
     packages = _PACKAGES.search(path)
     return ASIDE.search(path[: packages.end()] if packages else path) is not None
 

@@ -3,8 +3,7 @@
 Languages whose imports name a module are read by their import lines. In the others a file uses
 another if it mentions a name that only the other defines: types of Java, C# and Swift need no
 import inside a package. No grammar takes part, so a whole tree costs little. The graph serves an
-order of importance; it proves nothing.
-"""
+order of importance; it proves nothing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Key files (seed 004): the seed's names, entry points and the most used files, within its limits.
 
-A category says what a file is. The name proposes it; the text must agree if it is available.
-"""
+A category says what a file is. The name proposes it; the text must agree if it is available."""
 
 from __future__ import annotations
 
@@ -118,13 +117,13 @@ def key_files(
             candidates.append((entry, replace(facts, category="source", importance="high")))
             continue
         if facts.importance is None and entry.path not in central and entry.path not in places:
-            continue  # most files: patterns are not held against them
+            continue  # most files: no pattern is tried
         if facts.category == "config" and _NO_SETTINGS.search(entry.path):
             continue
         if entry.size == 0 or not is_own(entry.path, facts) or DERIVED.search(entry.path):
             continue
         if _PARTS_OF_BUILD.search(entry.path) and basename(entry.path) in top:
-            continue  # the one at the root stands for those below it
+            continue  # the one at the root represents those below it
         judged = _judged(entry.path, facts, central, named, (texts or {}).get(entry.path))
         if judged.importance is not None:
             candidates.append((entry, judged))
@@ -198,7 +197,7 @@ def _judged(
         return facts
     category, importance = facts.category, facts.importance
     if category == "entrypoint" and (named.starts or path.count("/") > 1):
-        category = "source"  # its name alone says so
+        category = "source"  # by its name alone
     if category == "database" and text is not None and _VALIDATES.search(text[:5_000]):
         category = "source"
     subjects = _EVIDENCE.get(category)

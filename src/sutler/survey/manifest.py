@@ -58,7 +58,7 @@ def survey_manifest(
     named = joined(package.test_framework for package in [*main, *tests])
     others = [package.test_framework for package in ordered]
     used = framework_in_use(kinds, entries, texts)
-    if kinds[:1] == ["swift"]:  # a test target may use either of two
+    if kinds[:1] == ["swift"]:  # a test target may use either of the two
         named = joined(name for name in named.split(", ") if name != "xctest") if used else named
         framework = joined([used, named])
     else:

@@ -1,8 +1,7 @@
 """Resolve the imports of a text to files of the project.
 
 Files are looked up by the last part of their module's name. No grammar takes part: the pattern of a
-language finds its imports.
-"""
+language finds its imports."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def _ecosystem(tree: Tree, declared: str = "") -> str:
     alone."""
     own = [path for path in tree.paths if not is_aside(path)]
     if not any(path.endswith(_NATIVE) for path in own):
-        return ""  # it builds something else, such as a Swift package
+        return ""  # it builds another kind, such as a Swift package
     plus = sum(path.endswith((".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx")) for path in own)
     plain = sum(path.endswith(".c") for path in own)
     if plus == plain == 0:

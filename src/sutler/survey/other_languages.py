@@ -152,7 +152,7 @@ def read_cabal(path: str, text: str, tree: Tree) -> Found:
         elif section == "executable" and name in ("main-is", "hs-source-dirs"):
             mains.setdefault(program, []).append(value.strip())
     folder = dirname(path)
-    # A program's folder and file stand in either order; without a folder the file is beside.
+    # A program's folder and file come in either order; without a folder the file is beside.
     starts = [
         beside(folder, f"{folder_name}/{file_name}")
         for parts in mains.values()

@@ -110,7 +110,7 @@ def opening(text: str, limit: int = OPENING) -> str:
         words = one_line(_plain(paragraph), 1_000)
         if len(re.findall(r"\w+", words)) < 4 or _LINKS.search(words) or _ASIDE.match(words):
             continue
-        if _ANNOUNCES.search(words):  # what it announces is code or a picture
+        if _ANNOUNCES.search(words):  # it announces code or a picture
             continue
         if len(words) > limit and "; " in words:  # of a list as much as there is room for
             words = words[:limit].rpartition("; ")[0] + " …"
@@ -193,7 +193,7 @@ def _paragraphs(text: str) -> list[str]:
         if item and not fenced:
             announced = bool(before) and _ANNOUNCES.search(before[-1]) is not None
         if listed and not fenced:
-            if announced:  # `offers:` and what the list names
+            if announced:  # `offers:` and the items of the list
                 joint = [] if item else [before.pop().removesuffix(";")]
                 before.append(" ".join([*joint, item[1] if item else line]) + ";")
             elif out[-1]:

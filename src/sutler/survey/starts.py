@@ -71,7 +71,7 @@ def entry_points(
         if _is_program(path, facts, sources) or (scripted and _is_script(path, facts, sources))
     )
     named += [path for path in programs if path not in named]
-    if "main.go" in named:  # what `go install` builds; those below cmd/ generate or check
+    if "main.go" in named:  # `go install` builds it; those below cmd/ generate or check
         named = [path for path in named if not path.startswith("cmd/")]
     named += [path for path in _pages(own, sources) if path not in named]
     if any(_is_app(path) for path in programs):  # an application's package is no entry of its own
@@ -151,7 +151,7 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
     if re.match(r"(?i)(?:tools?|plugins|scripts?|dev)/", path):
         return False
     if facts.language == "go" and path.count("/") > 1 and not re.search(r"(?:^|/)cmd/", path):
-        return False  # generators and tools of the build stand below internal/
+        return False  # generators and tools of the build are below internal/
     return re.search(pattern, _COMMENT.sub("", text), re.MULTILINE) is not None
 
 

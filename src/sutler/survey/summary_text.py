@@ -2,8 +2,7 @@
 
 Facts of the project come first. Then its files: each as a line while there is room, and the most
 used of them as outlines. Files that are not described are counted by folder; names alone take at
-most a fifth of the text.
-"""
+most a fifth of the text."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ def summary_markdown(pack: wire.SummaryPack, goal: str, limit: int | None, count
     ]
     forms = _climb(files, room - _cost(tails, count), count)
     total = len(fixed) + len(files) + len(risks) + len(folders)
-    while True:  # tokens of a whole need not be the sum of those of its parts
+    while True:  # tokens of a whole need not be the sum of its parts' tokens
         blocks = [*kept, *_titled("Files", forms), *tails]
         text = _joined(blocks, total - len(blocks), end)
         if count(text) <= limit:

@@ -2,8 +2,7 @@
 
 A field that the seeds mark optional is `UNSET` when unknown and then absent on the wire. Fields
 beyond the seeds (`schema_version`, `detail`, `rule`, `digest`, `problems`) are additions that a
-reader of the seeds' documents can ignore. Task packs (seed 002) are in `tasks.wire`.
-"""
+reader of the seeds' documents can ignore. Task packs (seed 002) are in `tasks.wire`."""
 
 from __future__ import annotations
 

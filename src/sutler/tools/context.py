@@ -101,7 +101,7 @@ def pack(
             destination=f"agent {door.gate.caller.id}",
             redacted=project.settings.flag("redact"),
         )
-        # Only the budget's exclusions are counted: the number of others would say what exists.
+        # Only the budget's exclusions are counted: the number of others would reveal what exists.
         out = sum(item.count for item in report.excluded if item.reason == "budget")
         part, shown = text[start:end], len(report.shown)
         more = f"{end}@{report.pack_id[:16]}" if end < len(text) else ""

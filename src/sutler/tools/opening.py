@@ -158,7 +158,7 @@ def open_doors(
     now = clock or time.time
     project = Project(
         cwd=os.path.abspath(path)
-    )  # exactly this folder is the root, wherever one stands
+    )  # exactly this folder is the root, whatever the current folder
     granted = tuple(PolicyRule("allow", glob, ("write",), "--writable") for glob in writable)
     with open_ledger(project.place.root, env) as ledger:
         ledger.check()

@@ -180,7 +180,7 @@ def run_call(args: argparse.Namespace, console: Console) -> int:
         raise UsageError("the arguments are not a JSON object")
 
     def nobody(_: Approval) -> None:
-        return None  # an agent loop is no person: `sutler approve` settles it
+        return None  # an agent loop cannot consent: `sutler approve` settles it
 
     code = 0
     with open_door(".", caller(args), ask=nobody) as door:

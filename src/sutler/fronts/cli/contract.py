@@ -37,7 +37,7 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
         raise UsageError("two inputs want stdin", next_step="give one of them as a file")
     contract = parse_contract(task_text(args.task))
     project = Project()
-    # A contract binds files that a pack leaves out by name too: a new file below dist/ counts.
+    # A contract also binds files that a pack excludes by name: a new file below dist/ counts.
     everything = layer_from_table({"default_excludes": False}, "contract check")
     project = Project(settings=project.settings.overlaid(everything))
     snapshot = project.scan()

@@ -72,7 +72,7 @@ def _unforeseen(error: OSError | MemoryError) -> SutlerError:
         )
     try:
         os.getcwd()
-    except OSError:  # the folder was removed under the command
+    except OSError:  # the current folder was removed
         return SutlerError("the current folder is gone", next_step="change to a folder that exists")
     from sutler.paths import quote
 
@@ -187,7 +187,7 @@ def _row(name: str, what: str) -> str:
     """Format a command and its sentence within 80 columns; textwrap would double the time of
     `--help`."""
     line = f"  {name:<11} {what}"
-    if len(line) <= 80:  # the width of a terminal that was never changed
+    if len(line) <= 80:  # the default width of a terminal
         return line
     end = line.rindex(" ", 0, 81)
     return f"{line[:end]}\n{'':<14}{line[end + 1 :]}"

@@ -250,7 +250,7 @@ Act = Callable[[argparse.Namespace, Console], int]
 COMMON = "every command"
 """The group of options that every command has."""
 
-# Its few words stay English, as all of ours are: to translate them it would look for catalogues all
+# Its few words stay English like ours: to translate them it would search for catalogues all
 # over the disk.
 argparse._ = str  # type: ignore[attr-defined]  # a name that it imports for itself
 argparse.ngettext = lambda one, many, count: one if count == 1 else many  # type: ignore[attr-defined]  # the same

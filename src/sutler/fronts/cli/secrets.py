@@ -39,7 +39,7 @@ def configure_secrets(parser: argparse.ArgumentParser) -> None:
 
 def run_secrets(args: argparse.Namespace, console: Console) -> int:
     if args.check and not args.allow:
-        args.allow = ["*"]  # a pack leaves `.env` out unseen; a commit would not
+        args.allow = ["*"]  # a pack excludes `.env`; a commit would not
     project, _ = open_project(args)
     with console.progress("looking through") as bar:
         project.tell = bar.tell if bar else None

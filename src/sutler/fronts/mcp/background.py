@@ -49,7 +49,7 @@ class Task:
             self._outcome = {"status": "completed", "result": work()}
         except CancelledError:
             self._outcome = {"status": "cancelled"}
-        except Exception as fault:  # as a request would answer it: the type's name alone
+        except Exception as fault:  # like the answer of a request: the type's name alone
             error = {"code": INTERNAL, "message": f"the call failed: {type(fault).__name__}"}
             self._outcome = {"status": "failed", "error": error}
         self._updated = stamp(time.time())

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 POLL = 0.05
 """Seconds between two checks for a cancelled call."""
-_GRACE = 0.2  # time for the child to close what it holds open
+_GRACE = 0.2  # time for the child to close its files
 _TICK = 0.1  # more notices than a person can see only cost the client time
 _SIZE = 8
 
@@ -95,7 +95,7 @@ class Child:
 def _signal(send: Callable[[int, int], None], pid: int, number: int) -> None:
     try:
         send(pid, number)
-    except ProcessLookupError:  # it ended between the look and the signal
+    except ProcessLookupError:  # it ended between the check and the signal
         return
 
 
@@ -139,12 +139,12 @@ def _serve(work: Callable[[Progress], object], into: int) -> NoReturn:
     except SutlerError as error:
         texts = type(error).__name__, error.what, error.rule, error.next_step
         _put(into, Frame("error", error=texts))
-    except CancelledError:  # the parent wants no answer any more
+    except CancelledError:  # the parent has cancelled
         pass
     except Exception as fault:  # the server reports it as one of its own
         _put(into, Frame("error", error=(type(fault).__name__, "", "", "")))
     finally:
-        os._exit(code)  # no clean-up of the server's: its files, hooks and buffers are not ours
+        os._exit(code)  # skip the clean-up of files, hooks and buffers: they are the server's
 
 
 def _stop(*_: object) -> None:

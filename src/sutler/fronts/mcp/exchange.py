@@ -85,7 +85,7 @@ class Exchange:
         while not self.over():
             try:
                 return box.get(timeout=POLL)
-            except queue.Empty:  # look whether the call was cancelled, then wait on
+            except queue.Empty:  # check for a cancelled call, then wait on
                 continue
         return None
 

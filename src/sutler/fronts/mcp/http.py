@@ -28,9 +28,9 @@ from sutler.tools import Opener
 PATH = "/mcp"
 HEALTH = "/healthz"
 METRICS = "/metrics"
-# Each has a thread; more would let strangers exhaust the machine before the token.
+# Each has a thread; more would let clients without a token exhaust the machine.
 CONNECTIONS = 128
-_DOORS = 256  # each initialize opens one, and clients leave without a word
+_DOORS = 256  # each initialize opens one, and clients disconnect without notice
 _STATUS = {
     wire.PARSE: 400,
     wire.INVALID: 400,
@@ -164,7 +164,7 @@ class HttpServer:
         while True:
             try:
                 connection, _ = self._listener.accept()
-            except TimeoutError:  # see above: now and then without a client
+            except TimeoutError:  # so that a signal is handled: see above
                 continue
             except OSError:  # closed by the thread that ends the server
                 return
@@ -258,7 +258,7 @@ class HttpServer:
         exchange = Exchange(events.send if events else None, talk.gone)
         status, reply = _answered(service.server, message, peer, exchange, new)
         headers = (("Mcp-Session-Id", label),) if message.method == "initialize" else ()
-        # The protocol wants no answer to what was cancelled; clients take 202 for none.
+        # The protocol forbids an answer to a cancelled request; clients accept 202 as none.
         cancelled = exchange.cancelled.is_set()
         if events is not None and events.started:
             events.end(None if cancelled else reply)

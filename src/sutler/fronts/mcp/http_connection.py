@@ -13,7 +13,7 @@ import h11
 from sutler.fronts.mcp.headers import Head, Refusal, head_of
 from sutler.fronts.mcp.wire import MAX_MESSAGE, encode
 
-MAX_HEAD = 32 << 10  # it is read before the token is checked
+MAX_HEAD = 32 << 10  # a head is read before the token is checked
 SECONDS = 30.0  # a client that sends a byte a second must not hold a thread
 IDLE = 120.0  # agents think for a minute between two calls on one connection
 LINGER = 2.0

@@ -21,7 +21,7 @@ from sutler.fronts.mcp.http_connection import LOOPBACK
 _KEYS_FRESH = 60.0  # tokens with made-up key ids must not make us ask the issuer each time
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA")
 """Signatures by a private key alone: with HMAC every holder of the key could sign."""
-_MOST_BYTES = 1 << 20  # the address is configured, its answer is foreign
+_MOST_BYTES = 1 << 20  # the address is configured, but its answer is untrusted
 _LEEWAY = 30  # clocks of two machines differ by seconds
 WRITE_SCOPE = "sutler.write"
 
@@ -70,7 +70,7 @@ class Oidc:
                 leeway=_LEEWAY,
                 options={"require": ["exp", "iss", "aud"]},
             )
-        except (jwt.PyJWTError, ValueError):  # why is not said to a stranger
+        except (jwt.PyJWTError, ValueError):  # an unauthenticated client gets no reason
             return None
         person, words = claims.get(self._issuer.claim), str(claims.get("scope", "")).split()
         if not isinstance(person, str) or not person:

@@ -15,7 +15,7 @@ from sutler.store.base import Database
 from sutler.store.records import stamp
 from sutler.store.tokens import Scope
 
-_REMEMBERED = 1_024  # tokens that strangers try must not fill the memory
+_REMEMBERED = 1_024  # invalid tokens must not fill the memory
 _FRESH = 5.0
 """Seconds for which an accepted token is cached: a revoked one ends that much later."""
 

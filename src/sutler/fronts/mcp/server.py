@@ -166,7 +166,7 @@ class Server:
         exchange.turn = self._lock
         peer.door.aside = self._aside
         try:
-            with self._lock:  # one call at a time: the store is one writer's, and so is a door
+            with self._lock:  # one call at a time: a store has one writer, and so has a door
                 exchange.check()
                 if self._ending:
                     raise Fault(INTERNAL, "the server is ending")
@@ -332,7 +332,7 @@ class Server:
         consent = verdict(answers.get("approval")) if isinstance(answers, dict) else None
         gate, now = peer.door.gate, peer.door.gate.clock()
         by = f"front:{gate.caller.id}"
-        # Looked at before it is settled: the same answer, sent again, must give no second grant.
+        # Read before it is settled: a repeated answer must give no second grant.
         asked = gate.store.approval(id)
         settled = None if consent is None else grants.answered(gate.store, id, consent, by)
         if settled is None:

@@ -150,7 +150,7 @@ def with_toml(text: str, key: str, name: str, entry: Entry) -> str:
     after = re.compile(r"^\s*\[", re.M).search(text, match.end())
     end = after.start() if after else len(text)
     lines = text[match.end() : end].splitlines(keepends=True)
-    # Comments and blanks behind the old entry are about what comes next.
+    # Comments and blanks after the old entry belong to the next one.
     ours = next(
         (n for n in range(len(lines), 0, -1) if lines[n - 1].strip()[:1] not in ("", "#")), 0
     )

@@ -149,7 +149,7 @@ class Stdio:
             finally:
                 self._slow.discard(threading.current_thread())
 
-        # It ends with the server, whatever its child does.
+        # A daemon thread ends with the server, whatever its child does.
         thread = threading.Thread(target=answer, daemon=True)
         self._slow.add(thread)
         thread.start()
@@ -159,7 +159,7 @@ class Stdio:
             reply = wire.result(message.id, self._server.answer(message, peer, exchange))
         except wire.Fault as fault:
             reply = wire.error(fault, message.id)
-        if not exchange.cancelled.is_set():  # the protocol wants no answer to what was cancelled
+        if not exchange.cancelled.is_set():  # the protocol forbids an answer to a cancelled request
             self._send(reply)
 
     def _answers_until(

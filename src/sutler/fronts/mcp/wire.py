@@ -76,8 +76,8 @@ def parse(line: bytes) -> Message:
         raise Fault(INVALID, "the id of a request is not null")
     if not isinstance(body.get("params", {}), dict):
         raise Fault(BAD_PARAMS, "params is not an object", id=id)
-    # A colon behind a quotation mark ends each name. Text may hold that too, so more of them only
-    # ask for a closer look.
+    # A colon after a quotation mark ends each name. Text may hold that too, so a surplus only
+    # triggers the exact check.
     if line.count(b'":') != _names(body) and (twice := _given_twice(line)):
         raise Fault(BAD_PARAMS, f"{twice[:60]!r} is given twice in one object", id=id)
     return Message(body)

@@ -53,7 +53,7 @@ class Picker(PickerScreen):
         self.run_worker(self.guarded(self.load()), group="weigh")
         with suppress(
             NotImplementedError, RuntimeError, ValueError
-        ):  # not in the main thread: a test's affair
+        ):  # not in the main thread, as in tests
             # The terminal must be restored when its window is closed.
             for number in (signal.SIGHUP, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self.action_leave)
@@ -142,7 +142,7 @@ class Picker(PickerScreen):
         paths = self.plan.hits(self.word) if self.word else self.plan.below("")
         done = self.plan.pick_all(paths, not all(path in self.plan.picked for path in paths))
         if len(paths) == len(self.plan.files) and not self.plan.picked:
-            self.plan.unseen.clear()  # who drops everything means everything
+            self.plan.unseen.clear()  # dropping everything includes unseen picks
         self.changed()
         self.status(f"{counted(done, 'file')} changed sides")
 
@@ -172,7 +172,7 @@ class Picker(PickerScreen):
         """Give the keys that lead to the command line priority: fast typing after them would still
         reach the tree as keys. On the line itself they are letters."""
         if len(self.screen_stack) > 1:
-            return action == "leave"  # a question is open, and its keys are its own
+            return action == "leave"  # an open question has keys of its own
         return not (action in ("find", "type", "profiles") and self.typing)
 
     @property
@@ -345,7 +345,7 @@ class Picker(PickerScreen):
         self.action_pick() if event.box else self.action_enter()
 
     def read_here(self) -> None:
-        if not self.screen_stack:  # its time came while the screen was being taken down
+        if not self.screen_stack:  # called while the screen closes
             return
         row = self.files_pane.row
         beside = not self.screen.has_class("hidden") and not self.screen.has_class("narrow")

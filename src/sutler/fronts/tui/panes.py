@@ -32,7 +32,7 @@ def row_text(row: Row, width: int, *, estimated: bool = False) -> str:
     left = f"{BOXES[row.mark]} {indent}{arrow}{name}"
     right = f" {'~' if estimated else ''}{row.tokens:,}"
     room = width - cell_len(right)
-    if room < 8:  # a name cut shorter than that tells nothing
+    if room < 8:  # a shorter name is useless
         return set_cell_size(left, width)
     if cell_len(left) > room:
         left = set_cell_size(left, room - 1) + "…"

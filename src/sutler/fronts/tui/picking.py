@@ -79,7 +79,7 @@ class Plan:
         for path, weight in self.files.items():
             self._add(path, weight)
         for folders, _ in self.inside.values():
-            folders.sort()  # `a` before `a-b`; their files came the other way round
+            folders.sort()  # `a` before `a-b`; their files are in the opposite order
         self.picked: set[str] = set()
         self.unseen: set[str] = set()
         self.tokens = self.cost = 0

@@ -66,7 +66,7 @@ class PickerScreen(App[bool]):
 
     def __init__(self, plan: Plan, budget: Budget) -> None:
         super().__init__()
-        # the terminal's own sixteen colours: nothing more is needed, over SSH as well
+        # the terminal's own sixteen colours suffice, over SSH as well
         self.theme = "ansi-dark"
         self.plan, self.budget = plan, budget
         self.weighing = Background()
@@ -125,7 +125,7 @@ class PickerScreen(App[bool]):
         self.say_at("#status", harmless(told(text)).replace("\n", "; "))
 
     def say_at(self, place: str, line: str) -> None:
-        for widget in self.query(place).results(Static):  # none while the screen closes
+        for widget in self.query(place).results(Static):  # empty while the screen closes
             widget.update(line)
 
     def on_resize(self, event: events.Resize) -> None:

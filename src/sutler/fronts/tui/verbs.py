@@ -55,7 +55,7 @@ class Verbs:
         bare = {file.path: file.weight if in_tokens else file.bytes for file in report.shown}
         total = (report.tokens if in_tokens else report.bytes) or 0
         self.frame = self._frame(packing, "tokens" if in_tokens else "bytes")
-        # names in the drawing of the tree, lines of the manifest: what a file costs besides its
+        # names in the drawing of the tree, lines of the manifest: the cost of a file besides its
         # section
         beside = -(-max(total - self.frame - sum(bare.values()), 0) // max(len(bare), 1))
         return {file.path: Weight(file.weight, bare[file.path] + beside) for file in report.shown}
@@ -158,9 +158,7 @@ class Verbs:
             destination=destination,
             redacted=project.settings.flag("redact"),
         )
-        receipts.recorded(
-            receipt, project.place.root, os.environ
-        )  # the screen is not ours to write a note on
+        receipts.recorded(receipt, project.place.root, os.environ)  # no notes over the screen
 
     def outcome(self, packing: Packing, paths: Sequence[str], destination: str) -> str:
         report = packing.report

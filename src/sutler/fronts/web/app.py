@@ -39,7 +39,7 @@ def build(api: PageApi, keys: Keys) -> Guard:
         strict = (
             policy(script(live=True), asset("report.css"), live=True) + "; frame-ancestors 'none'"
         )
-        # The form holds what the view quotes: the page is a text that leaves, as any other.
+        # The form has the redacted goal of the view: the page leaves like any text.
         first = msgspec.structs.replace(api.first, goal=view.goal)
         body = page(view, live=True, first=embedded(first))
         return Response(body, media_type="text/html", headers={"content-security-policy": strict})

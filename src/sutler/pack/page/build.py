@@ -48,9 +48,7 @@ class Watch:
     """Collects from the sections of a pack the details that a page shows of each."""
 
     def __init__(self, clean: Clean | None = None) -> None:
-        self._clean = (
-            clean  # only where the pack itself was not redacted: a page is made to be passed on
-        )
+        self._clean = clean  # only if the pack itself was not redacted: a page may be passed on
         self._room = DETAILS
         self.details: dict[str, Detail] = {}
         self.languages: dict[str, str] = {}

@@ -4,8 +4,7 @@ markup.
 The data travels as JSON in a script element that no browser runs; `<`, `>`, `&` and the line
 separators are escaped, so no content can end that element or begin another. The page's policy names
 script and style by their digest: even injected markup would not run. The script itself only sets
-text, and the policy forbids it to do more.
-"""
+text, and the policy forbids it to do more."""
 
 from __future__ import annotations
 
