@@ -24,13 +24,13 @@ from tests.stores import entry, joined, serving
 from sutler.errors import SutlerError
 from sutler.paths import RelPath
 from sutler.store.connection import Pool
-from sutler.store.fences import RIGHTS
 from sutler.store.identity import Identity
 from sutler.store.postgres import PostgresDatabase, open_postgres
 from sutler.store.records import Approval, AuditEntry, RegistryRow, Version
 from sutler.store.sql import Store
+from sutler.store.tables import TABLES
 
-TABLES = (*RIGHTS, "tokens", "usage", "members", "teams")
+PROBED = (*TABLES, "tokens", "usage", "members", "teams")
 ROLES = ("reader", "writer", "approver", "admin")
 
 
@@ -113,7 +113,7 @@ def raw_call(member: Member, other: Member, rng: random.Random) -> object:
     """A statement of the member's own, with any settings."""
     project = rng.choice([member.store.project, other.store.project, "", "%"])
     person = rng.choice(["", other.store.person, "postgres"])
-    table, theirs = rng.choice(TABLES), other.store.project
+    table, theirs = rng.choice(PROBED), other.store.project
     statements: list[tuple[str, tuple[str, ...]]] = [
         (f"SELECT * FROM {table}", ()),
         (f"SELECT count(*) FROM {table}", ()),
@@ -134,7 +134,7 @@ def raw_call(member: Member, other: Member, rng: random.Random) -> object:
         return query(sql, values)
 
     answer = member.raw.transact(work, write=True)
-    if sql.startswith("SELECT count") and table in RIGHTS:
+    if sql.startswith("SELECT count") and table in TABLES:
         # Under the other's name, or none, there is nothing to count.
         assert project == member.store.project or answer == [(0,)], (sql, project, answer)
         return ""

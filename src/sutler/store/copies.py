@@ -17,20 +17,9 @@ from msgspec import Struct
 from sutler.errors import RefusedError
 from sutler.store.base import Database, Query
 from sutler.store.rows import MOVED
+from sutler.store.tables import TABLES
 
-TABLES = {  # the order of rows, by columns of the primary key
-    "named": "name",
-    "registry": "path",
-    "facts": "digest, kind, tool",
-    "receipts": "pack, at",
-    "sent": "pack",
-    "blobs": "digest",
-    "versions": "path, n",
-    "approvals": "id",
-    "heads": "name",
-    "audit": "seq",
-    "spending": "caller, session",
-}
+_COPIED = {name: table.key for name, table in TABLES.items() if table.copied}
 _FORMAT = "sutler backup 1"
 _PAGE = 200
 _LONGEST = 1 << 30  # a damaged length must not ask for more memory than there is
@@ -48,7 +37,7 @@ class Header(Struct, frozen=True):
 def pages(database: Database, project: str) -> Iterator[Page]:
     """Yield all rows of a project. Each page is read in its own transaction: the caller holds the
     project still."""
-    for table, order in TABLES.items():
+    for table, order in _COPIED.items():
         # Columns that were added later are at the end on both databases.
         sql = f"SELECT * FROM {table} WHERE project = ? ORDER BY {order} LIMIT ? OFFSET ?"  # noqa: S608
         offset = 0
@@ -76,7 +65,7 @@ def insert(query: Query, project: str, content: Iterable[Page]) -> int:
 
 
 def clear(query: Query, project: str) -> None:
-    for table in TABLES:
+    for table in _COPIED:
         query(f"DELETE FROM {table} WHERE project = ?", (project,))  # noqa: S608  # our own tables
 
 
@@ -127,7 +116,7 @@ def _frames(stream: IO[bytes], digest: Any) -> Iterator[Page]:
             if rows != [(digest.hexdigest(),)]:
                 raise _refused("is damaged: its digest differs")
             return
-        if table not in TABLES:
+        if table not in _COPIED:
             raise _refused(f"holds an unknown table {table[:40]!r}")
         digest.update(size + frame)
         yield table, rows

@@ -16,30 +16,11 @@ facts of a blob whose id is known."""
 # ruff: noqa: S608  # policies and functions consist of our own words
 from __future__ import annotations
 
+from sutler.store.tables import READ, TABLES, Rights
+
 ROLES = ("reader", "writer", "approver", "admin", "server")
 GROUP = "sutler_member"
 """Role that holds the rights on the tables; each login of a member inherits them."""
-_READ, _WRITE, _APPROVE, _ADMIN, _NEVER = 1, 2, 3, 4, 9
-
-RIGHTS: dict[str, tuple[int, int, int]] = {
-    # Least right for insert, update and delete. A read leaves a ledger row, its costs and clean
-    # text, so that a reader inserts too.
-    "named": (_READ, _WRITE, _ADMIN),
-    "registry": (_READ, _READ, _READ),
-    "facts": (_READ, _WRITE, _WRITE),
-    "receipts": (_READ, _NEVER, _ADMIN),
-    "sent": (_READ, _NEVER, _ADMIN),
-    "blobs": (_WRITE, _NEVER, _WRITE),
-    "versions": (_READ, _NEVER, _WRITE),
-    "approvals": (_READ, _WRITE, _ADMIN),
-    "heads": (_READ, _READ, _ADMIN),
-    "audit": (_READ, _NEVER, _ADMIN),
-    "spending": (_READ, _READ, _ADMIN),
-    "pending": (_WRITE, _WRITE, _WRITE),
-    "fleet_repos": (_WRITE, _WRITE, _WRITE),
-    "fleet_units": (_WRITE, _WRITE, _WRITE),
-}
-
 _TENANT = "split_part(current_setting('sutler.project', true), '/', 1)"
 _FUNCTION = "LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS"
 _MINE = "project = current_setting('sutler.project', true) AND (SELECT sutler_right()) >= "
@@ -69,13 +50,13 @@ def _fenced(table: str) -> tuple[str, str]:
     )
 
 
-def _policies(table: str, rights: tuple[int, int, int]) -> tuple[str, ...]:
+def _policies(table: str, rights: Rights) -> tuple[str, ...]:
     insert, update, delete = (f"{_MINE}{right}" for right in rights)
     extra = f" AND {_CHECKS[table]}" if table in _CHECKS else ""
     settled = f" AND {_SETTLED}" if table == "approvals" else ""
     return (
         *_fenced(table),
-        f"CREATE POLICY reading ON {table} FOR SELECT USING ({_MINE}{_READ})",
+        f"CREATE POLICY reading ON {table} FOR SELECT USING ({_MINE}{READ})",
         f"CREATE POLICY adding ON {table} FOR INSERT WITH CHECK ({insert}{extra})",
         f"CREATE POLICY changing ON {table} FOR UPDATE USING ({update})"
         f" WITH CHECK ({update}{settled})",
@@ -126,7 +107,12 @@ _TEAM: tuple[str, ...] = (
     f"CREATE FUNCTION sutler_quotas() RETURNS TABLE (person TEXT, quota TEXT) {_FUNCTION} $$ SELECT"
     f" '', quota FROM teams WHERE tenant = {_TENANT} UNION ALL SELECT login, quota FROM members"
     f" WHERE tenant = {_TENANT} AND sutler_serves() $$",
-    *(sql for table, rights in RIGHTS.items() for sql in _policies(table, rights)),
+    *(
+        sql
+        for name, table in TABLES.items()
+        if table.rights
+        for sql in _policies(name, table.rights)
+    ),
     "ALTER TABLE heads NO FORCE ROW LEVEL SECURITY",
     *_fenced("tokens"),
     *_fenced("usage"),

@@ -16,6 +16,7 @@ from msgspec import Struct
 from sutler.errors import SutlerError
 from sutler.store.base import Database, Query
 from sutler.store.fences import FENCES
+from sutler.store.tables import INDEXES, TABLES
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -27,74 +28,13 @@ class Migration(Struct, frozen=True):
     postgres: tuple[str, ...] = ()  # statements for PostgreSQL alone
 
 
-_TABLES = {
-    "named": "name TEXT NOT NULL, value {blob} NOT NULL, PRIMARY KEY (project, name)",
-    "registry": (
-        "path TEXT NOT NULL, size BIGINT NOT NULL, digest TEXT NOT NULL, mtime_ns BIGINT NOT NULL,"
-        " version TEXT NOT NULL, tags TEXT NOT NULL, sensitivity TEXT NOT NULL, language TEXT NOT"
-        " NULL, PRIMARY KEY (project, path)"
-    ),
-    "facts": (
-        "digest TEXT NOT NULL, kind TEXT NOT NULL, tool TEXT NOT NULL, body {blob} NOT NULL, "
-        "PRIMARY KEY (project, digest, kind, tool)"
-    ),
-    "receipts": (
-        "pack TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, pack, at)"
-    ),
-    # Contents of a pack, stored once however often it left.
-    "sent": "pack TEXT NOT NULL, files {blob} NOT NULL, PRIMARY KEY (project, pack)",
-    "blobs": "digest TEXT NOT NULL, data {blob} NOT NULL, PRIMARY KEY (project, digest)",
-    "versions": (
-        "path TEXT NOT NULL, n BIGINT NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL, size BIGINT"
-        " NOT NULL, at TEXT NOT NULL, author TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT"
-        " NULL, mode INTEGER NOT NULL, call TEXT NOT NULL, PRIMARY KEY (project, path, n)"
-    ),
-    "approvals": (
-        "id TEXT NOT NULL, created TEXT NOT NULL, state TEXT NOT NULL, settled_by TEXT NOT NULL, "
-        "used_by TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, id)"
-    ),
-    "heads": (
-        "name TEXT NOT NULL, seq BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (project, name)"
-    ),
-    "audit": (
-        "seq BIGINT NOT NULL, call TEXT NOT NULL, phase TEXT NOT NULL, session TEXT NOT NULL, path"
-        " TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, seq), UNIQUE"
-        " (project, call, phase)"
-    ),
-    "spending": (
-        "caller TEXT NOT NULL, session TEXT NOT NULL, reads BIGINT NOT NULL, writes BIGINT NOT"
-        " NULL, bytes BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (project, caller,"
-        " session)"
-    ),
-    # Writes that wait for their outcome.
-    "pending": "call TEXT NOT NULL, seq BIGINT NOT NULL, PRIMARY KEY (project, call)",
-    "fleet_repos": "repo TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (project, repo)",
-    "fleet_units": (
-        "key TEXT NOT NULL, repo TEXT NOT NULL, tree TEXT NOT NULL, kind TEXT NOT NULL, version"
-        " TEXT NOT NULL, policy TEXT NOT NULL, state TEXT NOT NULL, tries BIGINT NOT NULL, worker"
-        " TEXT NOT NULL, lease BIGINT NOT NULL, reason TEXT NOT NULL, tables TEXT NOT NULL, PRIMARY"
-        " KEY (project, key)"
-    ),
-    # Which repository holds which blob.
-    "fleet_blobs": "repo TEXT NOT NULL, blob TEXT NOT NULL, PRIMARY KEY (project, blob, repo)",
-}
-_INDEXES = {
-    "audit_by_session": "audit (project, session, path, seq)",
-    "approvals_by_state": "approvals (project, state, created)",
-    "fleet_units_by_state": "fleet_units (project, state, tries, key)",
-    "fleet_blobs_by_repo": "fleet_blobs (project, repo)",
-}
-
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(
         1,
         "first tables",
         (
-            *(
-                f"CREATE TABLE {name} (project TEXT NOT NULL, {columns})"
-                for name, columns in _TABLES.items()
-            ),
-            *(f"CREATE INDEX {name} ON {columns}" for name, columns in _INDEXES.items()),
+            *(table.create(name) for name, table in TABLES.items()),
+            *(f"CREATE INDEX {name} ON {columns}" for name, columns in INDEXES.items()),
         ),
         FENCES,
     ),
