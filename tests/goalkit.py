@@ -75,8 +75,7 @@ def job(folder: Path, goal: str = "plain", *paths: str, mode: str = "strict") ->
         goal=goal,
         paths=paths,
         cwd=str(folder),
-        environ=dict(os.environ),
-        trust_file=str(folder.parent / "state" / "trust.json"),
+        environ={**os.environ, "XDG_STATE_HOME": str(folder.parent / "state")},
         mode=mode,  # type: ignore[arg-type]  # typed loosely here
     )
 
@@ -101,7 +100,7 @@ def trusted(work: Job) -> Job:
     from sutler.goals.trust import TrustStore, goal_digest
 
     found = find_goal(work.goal, find_bases(work.cwd, work.environ))
-    TrustStore(work.trust_file).add(found.folder, goal_digest(found))
+    TrustStore(work.environ).add(found.folder, goal_digest(found))
     return work
 
 

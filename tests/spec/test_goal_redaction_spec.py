@@ -50,7 +50,7 @@ def test_scripts_arguments_and_files(folder: Path, compat: bool) -> None:
         from sutler.goals.trust import TrustStore, goal_digest
 
         found = find_goal("s", find_bases(work.cwd, work.environ, compat=True))
-        TrustStore(work.trust_file).add(found.folder, goal_digest(found))
+        TrustStore(work.environ).add(found.folder, goal_digest(found))
     text = run(work, Hooks(clean=clean)).text
     assert SECRET not in text
     assert "plain\n" in text

@@ -52,15 +52,20 @@ def read_bytes(name: str, limit: int = -1, next_step: str = "check the name") ->
         ) from None
 
 
-def read_text(name: str, limit: int = -1, next_step: str = "check the name") -> str:
+def read_text(name: str, limit: int = 0) -> str:
     """Read a file that the user names, or stdin, as text. Other encodings are refused: a guess
     could be wrong."""
-    try:
-        return read_bytes(name, limit, next_step).decode()
-    except UnicodeDecodeError:
-        from sutler.errors import UsageError
-        from sutler.paths import quote
+    from sutler.errors import UsageError
+    from sutler.paths import quote
 
+    data = read_bytes(name, limit + 1 if limit else -1)
+    if limit and len(data) > limit:
+        raise UsageError(
+            f"{quote(name)} is larger than {limit:,} bytes", next_step="name a smaller text file"
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
         raise UsageError(f"{quote(name)} is not UTF-8 text", next_step="save it as UTF-8") from None
 
 

@@ -15,7 +15,6 @@ from sutler.goals.gather import Gathering, Ground
 from sutler.goals.model_command import Model
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Chosen, Hooks, Job, Prompt
-from sutler.goals.trust import trust_file_of
 from sutler.pack import project
 from sutler.scan.judge import rules_for
 
@@ -71,7 +70,6 @@ class Project(project.Project):
             paths=tuple(context),
             cwd=self.place.root,
             environ=dict(os.environ),
-            trust_file=trust_file_of(os.environ),
             mode="strict",
             chosen=chosen,
             ceiling=_ceiling(max_tokens, self.settings),

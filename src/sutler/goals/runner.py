@@ -52,16 +52,14 @@ NOTHING_CHOSEN = Chosen()
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """Input of a run. `trust_file` is the user's own, outside every project. `stdin` is the text
-    that the path `-` stands for."""
+    """Input of a run. `stdin` is the text that the path `-` stands for."""
 
-    goal: str
+    goal: str = ""
     words: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     depth: int | None = None
     cwd: str
     environ: Mapping[str, str]
-    trust_file: str
     mode: Mode | None = None
     compat: bool = False
     script_seconds: float = DEFAULT_SECONDS
@@ -125,7 +123,7 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
             rule="context_files: required",
             next_step=f"name them: sutler run {job.goal} -c PATH",
         )
-    store = TrustStore(job.trust_file)
+    store = TrustStore(job.environ)
     if loaded.goal.scripts:
         require_goal(loaded, store, "runs context scripts")
     outputs = run_scripts(
@@ -256,7 +254,7 @@ def _within(
 def target_of(claw: Claw, job: Job) -> Target:
     """Return the program that claw.yaml names; a project's own file must be trusted for that."""
     bases = find_bases(job.cwd, job.environ, compat=job.compat)
-    require_command(claw_files(bases), claw.origins, TrustStore(job.trust_file))
+    require_command(claw_files(bases), claw.origins, TrustStore(job.environ))
     if claw.command is None:
         raise ModelCommandError(
             "llm_command is required when using Generic receiver type.",
@@ -268,24 +266,29 @@ def target_of(claw: Claw, job: Job) -> Target:
 def receipt(prompt: Prompt, delivery: Delivery, clean: Clean = unchanged) -> Sent:
     """Build the receipt, without the text itself: `{{prompt}}` replaces the prompt in the
     arguments."""
-    words = tuple(
-        word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words
-    )
-    words = tuple(clean(word, "") for word in words)  # the user's own line can hold a key
+    words = delivery.words
+    if prompt.text:
+        words = tuple(word.replace(prompt.text, "{{prompt}}") for word in words)
+    command = tuple(clean(word, "") for word in words)  # the user's own line can hold a key
+    files = {file.path: file.content for file in prompt.files}
+    return sent(prompt.found.id, command, delivery.how, prompt.text, files, prompt.scripts)
+
+
+def sent(
+    goal: str,
+    command: tuple[str, ...],
+    how: str,
+    text: str,
+    files: Mapping[str, str],
+    scripts: tuple[str, ...] = (),
+) -> Sent:
+    """Build the receipt of a text and the files in it, by digest."""
     digests = {
-        file.path: sha256(file.content.encode(errors="surrogatepass")).hexdigest()
-        for file in prompt.files
+        path: sha256(content.encode(errors="surrogatepass")).hexdigest()
+        for path, content in files.items()
     }
-    body = prompt.text.encode(errors="surrogateescape")
-    return Sent(
-        prompt.found.id,
-        words,
-        delivery.how,
-        len(body),
-        sha256(body).hexdigest(),
-        digests,
-        prompt.scripts,
-    )
+    body = text.encode(errors="surrogateescape")
+    return Sent(goal, command, how, len(body), sha256(body).hexdigest(), digests, scripts)
 
 
 def judge(

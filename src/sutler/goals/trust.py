@@ -29,23 +29,18 @@ def digest_of(files: Mapping[str, bytes]) -> str:
     return total.hexdigest()
 
 
-def trust_file_of(environ: Mapping[str, str]) -> str:
-    """Return the path of the user's trust file, in the private state directory."""
-    from sutler.store import home
-    from sutler.store.state import state_home
-
-    try:
-        folder = home.home(environ)
-    except OSError:  # home not writable: nothing is trusted, no grant can be added
-        folder = state_home(environ)
-    return os.path.join(folder, "trust.json")
-
-
 class TrustStore:
-    """The user's trust file: JSON `{path: digest}`, outside every project."""
+    """The user's trust file: JSON `{path: digest}`, in the private state directory."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        from sutler.store import home
+        from sutler.store.state import state_home
+
+        try:
+            folder = home.home(environ)
+        except OSError:  # home not writable: nothing is trusted, no grant can be added
+            folder = state_home(environ)
+        self.path = os.path.join(folder, "trust.json")
 
     def entries(self) -> dict[str, str]:
         try:
@@ -79,7 +74,7 @@ class TrustStore:
     def _write(self, entries: Mapping[str, str]) -> None:
         from sutler.store.state import replace_private
 
-        os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         text = json.dumps(dict(sorted(entries.items())), indent=1)
         replace_private(self.path, f"{text}\n".encode())
 

@@ -12,6 +12,7 @@ import pytest
 from sutler.errors import DeniedError, UsageError
 from sutler.goals.runner import target_of
 from sutler.goals.trust import TrustStore, digest_of
+from sutler.store.state import MARKER
 from tests.conftest import Plant
 from tests.goalkit import Capture, cli, go, job, trusted, write_goal
 
@@ -50,7 +51,7 @@ def test_trust_is_for_one_place(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     write_goal(other, "s", SCRIPTED)
     moved = job(other, "s")
-    assert moved.trust_file == work.trust_file
+    assert TrustStore(moved.environ).path == TrustStore(work.environ).path
     with pytest.raises(DeniedError):
         go(moved)
 
@@ -85,7 +86,7 @@ def test_a_projects_model_command_needs_trust(plant: Plant) -> None:
     with pytest.raises(DeniedError, match=r"sets llm_command[\s\S]*--command"):
         target_of(claw, work)
     file = place / ".sutler/claw.yaml"
-    TrustStore(work.trust_file).add(str(file), sha256(file.read_bytes()).hexdigest())
+    TrustStore(work.environ).add(str(file), sha256(file.read_bytes()).hexdigest())
     assert target_of(claw, work).command == "./evil"
 
 
@@ -119,20 +120,20 @@ def test_the_state_directory_serves_the_ledger_too(folder: Path, capfdbinary: Ca
 
 
 def test_the_store_is_private_and_sorted(tmp_path: Path) -> None:
-    store = TrustStore(str(tmp_path / "deep/state/trust.json"))
+    store = TrustStore({"XDG_STATE_HOME": str(tmp_path / "deep")})
     store.add("/b", "2")
     store.add("/a", "1")
     assert list(json.loads(Path(store.path).read_text())) == ["/a", "/b"]
     assert os.stat(store.path).st_mode & 0o077 == 0
-    assert os.listdir(tmp_path / "deep/state") == ["trust.json"]
+    assert sorted(os.listdir(tmp_path / "deep/sutler")) == [MARKER, "trust.json"]
 
 
 @pytest.mark.parametrize("text", ["not json", "[1]", "\x00"])
 def test_a_broken_store_is_an_error_and_trusts_nothing(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "trust.json"
-    path.write_text(text)
+    store = TrustStore({"XDG_STATE_HOME": str(tmp_path)})
+    Path(store.path).write_text(text)
     with pytest.raises(UsageError, match="trust file"):
-        TrustStore(str(path)).knows("/a", "1")
+        store.knows("/a", "1")
 
 
 def test_the_digest_covers_names_and_contents() -> None:

@@ -122,7 +122,7 @@ def _packer(project: Project) -> ContextPacker:
 def task_text(name: str) -> str:
     """Read a task from a file that the user names, with a limit, so that no file can fill the
     memory."""
-    return read_text(name, MAX_TASK_CHARS * 4 + 1).removeprefix("\ufeff")
+    return read_text(name, MAX_TASK_CHARS * 4).removeprefix("\ufeff")
 
 
 def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> None:

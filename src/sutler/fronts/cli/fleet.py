@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from html import escape
 
@@ -97,8 +98,7 @@ def run_fleet(args: argparse.Namespace, console: Console) -> int:
         console.answer(f"made the fleet {fleet.name} in {quote(fleet.folder)}")
         return 0
     fleet = catalogue.open_fleet(args.fleet, args.store)
-    queue = open_queue(fleet)
-    try:
+    with closing(open_queue(fleet)) as queue:
         match args.action:
             case "add":
                 return _add(queue, args.words, console)
@@ -121,8 +121,6 @@ def run_fleet(args: argparse.Namespace, console: Console) -> int:
                 return _pack(fleet, queue, " ".join(args.words), args.max_tokens, console)
             case _:
                 return _sql(fleet, queue, " ".join(args.words), console)
-    finally:
-        queue.close()
     _run(fleet, args, console)
     return _report(fleet, console, filled=args.on == "workers")
 
@@ -167,8 +165,7 @@ def _enqueue(fleet: Fleet, queue: Queue, words: list[str], console: Console) -> 
 def _run(fleet: Fleet, args: argparse.Namespace, console: Console) -> None:
     if args.on == "workers":
         return
-    queue = open_queue(fleet)
-    try:
+    with closing(open_queue(fleet)) as queue:
         with console.progress("units") as bar:
             tell = partial(_draw, queue, bar) if bar is not None else None
             if args.on == "local":
@@ -177,8 +174,6 @@ def _run(fleet: Fleet, args: argparse.Namespace, console: Console) -> None:
                 workers.run_on_ray(fleet, _fence(args), args.ray, tell=tell)
         queue.clear(partial(dataset.remove, fleet.dataset))
         queue.tidy(version_of_work())
-    finally:
-        queue.close()
 
 
 def _draw(queue: Queue, bar: Progress) -> None:
@@ -189,16 +184,13 @@ def _draw(queue: Queue, bar: Progress) -> None:
 
 def _report(fleet: Fleet, console: Console, *, filled: bool = False) -> int:
     """Show the status after work; return failure if units remain that were not only queued."""
-    queue = open_queue(fleet)
-    try:
+    with closing(open_queue(fleet)) as queue:
         _status(queue, console)
         left = 0 if filled else queue.unfinished()
         if left:
             console.note(f"not all is done: {left:,} units are open or have failed")
             console.note("next: see 'sutler fleet why REPO', then 'sutler fleet retry' and run")
         return 1 if left else 0
-    finally:
-        queue.close()
 
 
 def _status(queue: Queue, console: Console) -> int:

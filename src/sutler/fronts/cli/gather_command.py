@@ -13,7 +13,7 @@ from sutler.config import Settings
 from sutler.fronts.cli import outgoing_prompt
 from sutler.fronts.cli.goal_options import add_ceiling, add_target
 from sutler.fronts.cli.goals import add_sending, run_job
-from sutler.fronts.cli.options import flag, one_of, value
+from sutler.fronts.cli.options import flag, one_of, settings_for, value
 from sutler.fronts.console import Console
 from sutler.goals import discovery, gather, runner, send
 from sutler.goals.claw import load_claw
@@ -60,10 +60,8 @@ def configure_gather(parser: argparse.ArgumentParser) -> None:
 def run_gather(args: argparse.Namespace, console: Console) -> int:
     text = sys.stdin.read() if args.prompt == ["-"] else " ".join(args.prompt)
     root = os.path.abspath(args.root)
-    settings = outgoing_prompt.settings_here(args, root)
-    job = Job(
-        goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=outgoing_prompt.trust_file()
-    )
+    settings = settings_for(args, root)
+    job = Job(cwd=os.getcwd(), environ=dict(os.environ))
     target = outgoing_prompt.target_from(args, settings) or _answering(job)
     model = command_model(target, cwd=job.cwd, environ=job.environ, seconds=args.timeout or 300.0)
     _, redactions = outgoing_prompt.hooks_of(console, settings)
@@ -118,9 +116,8 @@ class _Leaving:
             text, files, where, self.settings, self.redactions, self.ground.ceiling
         )
         outgoing.announce(self.console)
-        outgoing.record(
-            outgoing_prompt.sent_text(name, where.strip("`"), text, files), self.job, self.console
-        )
+        sent = runner.sent(name, (where.strip("`"),), "stdin", text, files)
+        outgoing.record(sent, self.job, self.console)
 
 
 def _hand_over(

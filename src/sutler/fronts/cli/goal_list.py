@@ -13,7 +13,7 @@ from msgspec import Struct
 from sutler.errors import DeniedError, SutlerError, UsageError
 from sutler.fronts.cli import outgoing_prompt
 from sutler.fronts.cli.goal_options import GOAL_NAMES, add_compat, add_target
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import flag, settings_for, value
 from sutler.fronts.console import Console, can_ask, confirm, folded
 from sutler.goals import discovery, draft, params, trust
 from sutler.goals.model_command import command_model
@@ -65,7 +65,7 @@ def configure_goals(parser: argparse.ArgumentParser) -> None:
 
 
 def run_goals(args: argparse.Namespace, console: Console) -> int:
-    compat = outgoing_prompt.compat_of(args, outgoing_prompt.settings_here(args))
+    compat = outgoing_prompt.compat_of(args, settings_for(args, os.getcwd()))
     origin = "local" if args.local else "global" if args.everywhere else None
     if args.verb == "list":
         return show_list(console, compat, origin, names_only=args.names)
@@ -82,7 +82,7 @@ def _show(name: str, origin: str | None, compat: bool, console: Console) -> int:
     """Show a goal's description and parameters, then its prompt as written."""
     bases = [base for base in outgoing_prompt.bases_here(compat) if origin in (None, base.origin)]
     place = discovery.find_goal(name, bases, compat=compat)
-    trusted = trust.goal_trusted(place, trust.TrustStore(outgoing_prompt.trust_file()))
+    trusted = trust.goal_trusted(place, trust.TrustStore(os.environ))
     facts = {
         "id": place.id,
         "folder": place.folder,
@@ -145,7 +145,7 @@ def _add(args: argparse.Namespace, origin: str | None, compat: bool, console: Co
 
 def _drafted(name: str, args: argparse.Namespace) -> str:
     """Return a goal written by the user's model command; an invalid one is not stored."""
-    target = outgoing_prompt.target_from(args, outgoing_prompt.settings_here(args))
+    target = outgoing_prompt.target_from(args, settings_for(args, os.getcwd()))
     if target is None:
         raise UsageError(
             "--draft needs a model command", next_step="add --to PROFILE or --command LINE"
@@ -183,7 +183,7 @@ def configure_trust(parser: argparse.ArgumentParser) -> None:
 
 
 def run_trust(args: argparse.Namespace, console: Console) -> int:
-    store = trust.TrustStore(outgoing_prompt.trust_file())
+    store = trust.TrustStore(os.environ)
     if args.show:
         entries = store.entries()
         if console.as_json:

@@ -15,7 +15,7 @@ from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import outgoing_prompt
 from sutler.fronts.cli.goal_options import add_ceiling, add_compat, add_goal, add_target
-from sutler.fronts.cli.options import flag, value
+from sutler.fronts.cli.options import flag, settings_for, value
 from sutler.fronts.console import Console
 from sutler.goals import discovery, params, runner, send
 from sutler.goals.claw import load_claw
@@ -47,7 +47,6 @@ def job_of(args: argparse.Namespace, settings: Settings, console: Console) -> Jo
         depth=args.recurse_depth,
         cwd=os.getcwd(),
         environ=dict(os.environ),
-        trust_file=outgoing_prompt.trust_file(),
         mode=args.mode,
         compat=compat,
         script_seconds=args.script_timeout,
@@ -98,7 +97,7 @@ def add_sending(parser: argparse.ArgumentParser) -> None:
 
 
 def run_run(args: argparse.Namespace, console: Console) -> int:
-    settings = outgoing_prompt.settings_here(args)
+    settings = settings_for(args, os.getcwd())
     job = job_of(args, settings, console)
     if not job.goal:
         if args.context:
@@ -178,7 +177,8 @@ def _opened(path: str) -> Iterator[FileIO]:
     try:
         file = FileIO(path, "w")
     except OSError as error:
-        raise outgoing_prompt.cannot_write(path, error) from None
+        reason = f"cannot write {quote(path)}: {error.strerror}"
+        raise SutlerError(reason, next_step="choose another file") from None
     with file:
         yield file
 
@@ -244,7 +244,7 @@ def configure_dry_run(parser: argparse.ArgumentParser) -> None:
 
 
 def run_dry_run(args: argparse.Namespace, console: Console) -> int:
-    settings = outgoing_prompt.settings_here(args)
+    settings = settings_for(args, os.getcwd())
     job = job_of(args, settings, console)
     if not job.goal:
         raise _no_goal(args)
@@ -271,14 +271,8 @@ def configure_pass(parser: argparse.ArgumentParser) -> None:
 
 
 def run_pass(args: argparse.Namespace, console: Console) -> int:
-    compat = outgoing_prompt.compat_of(args, outgoing_prompt.settings_here(args))
+    compat = outgoing_prompt.compat_of(args, settings_for(args, os.getcwd()))
     claw = load_claw(discovery.claw_files(outgoing_prompt.bases_here(compat)), compat=compat)
-    job = Job(
-        goal="",
-        cwd=os.getcwd(),
-        environ=dict(os.environ),
-        trust_file=outgoing_prompt.trust_file(),
-        compat=compat,
-    )
+    job = Job(cwd=os.getcwd(), environ=dict(os.environ), compat=compat)
     target = runner.target_of(claw, job)
     return send.pass_through(target.command, environ=job.environ, cwd=job.cwd)

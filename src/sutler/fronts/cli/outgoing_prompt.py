@@ -6,29 +6,23 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from hashlib import sha256
 
 import msgspec
 
 import sutler.config as config
 from sutler.config import Settings
-from sutler.errors import SutlerError, UsageError
+from sutler.errors import UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.console import Console, can_ask, confirm, harmless
 from sutler.goals import discovery, runner, send
 from sutler.goals.ceiling import Ceiling, ceiling_of
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Hooks, Job
-from sutler.goals.trust import trust_file_of
 from sutler.pack.project import Project
-from sutler.paths import quote
 from sutler.secrets.cleaner import told
+from sutler.store.atomic import write_atomic
 
 _LIMITS = ("max_tokens", "max_chars", "tier")
-
-
-def settings_here(args: argparse.Namespace, root: str | None = None) -> Settings:
-    return options.settings_for(args, root or os.getcwd())
 
 
 def compat_of(args: argparse.Namespace, settings: Settings) -> bool:
@@ -60,10 +54,6 @@ def target_from(args: argparse.Namespace, settings: Settings) -> send.Target | N
     if args.command:
         return send.target_of_line(args.command)
     return send.profile(args.to, own_commands(settings)) if args.to else None
-
-
-def trust_file() -> str:
-    return trust_file_of(os.environ)
 
 
 def bases_here(compat: bool) -> tuple[discovery.Base, ...]:
@@ -155,28 +145,9 @@ class Outgoing(msgspec.Struct, frozen=True):
             console.note(trouble)
 
 
-def sent_text(name: str, where: str, text: str, files: Mapping[str, str]) -> runner.Sent:
-    """Return the record of a text and the files in it, by digest."""
-    digests = {
-        path: sha256(content.encode(errors="surrogatepass")).hexdigest()
-        for path, content in files.items()
-    }
-    body = text.encode(errors="surrogateescape")
-    return runner.Sent(name, (where,), "stdin", len(body), sha256(body).hexdigest(), digests, ())
-
-
 def encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
 def write_text(path: str, text: str) -> None:
-    try:
-        with open(path, "w", encoding="utf-8", errors="replace", newline="") as stream:
-            stream.write(text)
-    except OSError as error:
-        raise cannot_write(path, error) from None
-
-
-def cannot_write(path: str, error: OSError) -> SutlerError:
-    reason = os.strerror(error.errno or 0)
-    return SutlerError(f"cannot write {quote(path)}: {reason}", next_step="choose another file")
+    write_atomic(path, [encoded(text)])

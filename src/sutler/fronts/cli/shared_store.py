@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from contextlib import closing
 
 from sutler.errors import UsageError
 from sutler.fronts.cli.options import (
@@ -209,7 +210,7 @@ def run_token(args: argparse.Namespace, console: Console) -> int:
     from sutler.store.postgres import member_database
 
     database, tenant = member_database(_url(args), args.tenant)
-    try:
+    with closing(database):
         if args.action == "create":
             person, projects = args.person or database.person, " ".join(args.projects.split(","))
             text = tokens.issue(
@@ -233,5 +234,3 @@ def run_token(args: argparse.Namespace, console: Console) -> int:
         if not args.words:
             raise UsageError("no token was named", next_step="sutler token revoke ID")
         return 0
-    finally:
-        database.close()

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator
 
 from sutler.errors import RefusedError, UsageError
+from sutler.fronts.console import read_text
 from sutler.pack.project import Packing
-from sutler.paths import quote
 from sutler.tokens.counter import counter_for
 
 LARGEST = 1_000_000
@@ -32,36 +32,11 @@ def check(args: argparse.Namespace) -> None:
 
 def header(value: str | None) -> str:
     """Return the text of --header, or of the file that it names."""
-    if not value:
-        return ""
-    return read_text(value, "--header") if os.path.isfile(value) else value
+    return read_text(value, LARGEST) if value and os.path.isfile(value) else value or ""
 
 
 def instructions(file: str | None) -> str:
-    return read_text(file, "--instructions") if file else ""
-
-
-def read_text(path: str, option: str) -> str:
-    """Read a small text file of the user."""
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except OSError as error:
-        raise UsageError(
-            f"{option}: cannot read {quote(path)}: {error.strerror}", next_step="name a text file"
-        ) from None
-    if len(data) > LARGEST:
-        raise UsageError(
-            f"{option}: {quote(path)} is larger than {LARGEST:,} bytes",
-            rule="it is a text for the reader of the pack",
-            next_step="pack it as a file: sutler pack FILE",
-        )
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"{option}: {quote(path)} is not UTF-8", next_step="save it as UTF-8"
-        ) from None
+    return read_text(file, LARGEST) if file else ""
 
 
 def through(packing: Packing, file: str) -> Iterator[bytes]:
@@ -69,7 +44,7 @@ def through(packing: Packing, file: str) -> Iterator[bytes]:
     from sutler.formats import parse
     from sutler.goals.pack_template import template_text
 
-    template = read_text(file, "--template")
+    template = read_text(file, LARGEST)
     if packing.project.settings.flag("redact"):
         template = packing.project.clean()(template, "").text
     text = template_text(template, os.path.basename(file), parse(packing.text()))
