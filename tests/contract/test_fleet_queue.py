@@ -9,10 +9,12 @@ from uuid import uuid4
 
 import pytest
 
+from sutler.errors import SutlerError
 from sutler.fleet import queue as queues
 from sutler.fleet.catalogue import Fleet, Repository
 from sutler.fleet.queue import MOST_TRIES, Queue, Unit, open_queue
 from tests.limits import LIMIT
+from tests.stores import crashed, joined, serving
 
 
 def units(count: int) -> list[Unit]:
@@ -155,6 +157,37 @@ def test_a_unit_is_not_queued_while_its_files_are_removed(fleet: Fleet, queue: Q
     queue.clear(remove)
     driver.join(LIMIT)
     assert [unit.key for unit in queue.units(state="waiting")] == [old.key]
+
+
+def test_a_worker_that_starts_while_the_server_restarts_waits_for_it(tmp_path: Path) -> None:
+    """A command is told at once that there is no server."""
+    opened: list[Queue] = []
+    with serving() as admin:
+        fleet = Fleet(str(tmp_path), "f", joined(admin, "fleet", "fay", "writer"))
+        with crashed(admin):
+            with pytest.raises(SutlerError, match="no server at that address"):
+                open_queue(fleet)
+            start = threading.Thread(target=lambda: opened.append(open_queue(fleet, wait=True)))
+            start.start()
+            start.join(0.5)
+            assert start.is_alive()
+        start.join(LIMIT)
+        assert opened[0].units() == ()
+        opened[0].close()
+
+
+def test_the_files_of_a_unit_that_was_dropped_meanwhile_are_removed(queue: Queue) -> None:
+    """Its result counts nowhere, and is gone before the unit can be queued again."""
+    (unit,) = units(1)
+    queue.enqueue([unit])
+    assert queue.claim("a") is not None
+    queue.forget([unit.key])
+    assert not queue.finish(unit, ("files", "runs"))
+    assert queue.units() == ()
+    removed: list[Unit] = []
+    queue.clear(removed.append)
+    assert [(item.key, item.tables) for item in removed] == [(unit.key, ("files", "runs"))]
+    assert queue.enqueue([unit]) == 1
 
 
 def _cleared(queue: Queue) -> list[str]:

@@ -18,8 +18,8 @@ from sutler.store.base import Database, Query, Row
 
 MOST_TRIES = 5
 LEASE_SECONDS = 60
-_PATIENCE = 12
-"""Tries of a transaction, for about 80 seconds: work outlives a restart of the server."""
+_PATIENCE = 80.0
+"""Seconds for which a transaction is tried: work outlives a restart of the server."""
 _AT_ONCE = 200
 """Rows of one statement."""
 
@@ -34,6 +34,11 @@ _NOW = {
 _PUT_FACT = (
     "INSERT INTO facts (project, digest, kind, tool, body) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT DO NOTHING"
+)
+_ADD = (
+    "INSERT INTO fleet_units (project, key, repo, tree, kind, version, policy, "
+    "state, tries, worker, lease, reason, tables) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, '', 0, '', ?) ON CONFLICT (project, key)"
 )
 _COLUMNS = "key, repo, tree, kind, version, policy, state, tries, reason, tables"
 
@@ -104,15 +109,9 @@ class Queue:
             added = 0
             for unit in rows:
                 query(
-                    "INSERT INTO fleet_units (project, key, repo, tree, kind, version, policy, "
-                    "state, tries, worker, lease, reason, tables) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', 0, '', 0, '', '') "
-                    "ON CONFLICT (project, key) DO UPDATE SET state = 'waiting', tries = 0, "
+                    f"{_ADD} DO UPDATE SET state = 'waiting', tries = 0, "
                     "reason = '' WHERE fleet_units.state = 'replaced'",
-                    (
-                        *(self._project, unit.key, unit.repo, unit.tree),
-                        *(unit.kind, unit.version, unit.policy),
-                    ),
+                    _added(self._project, unit, "waiting"),
                 )
                 added += query.changes()
             return added
@@ -148,7 +147,8 @@ class Queue:
 
     def finish(self, unit: Unit, tables: Iterable[str]) -> bool:
         """Record a result whose files are in place, and replace the unit of an older tree, version
-        or policy in the same transaction. False if the unit is no longer wanted."""
+        or policy in the same transaction. False if the unit is no longer wanted: then its files are
+        removed as those of a replaced one."""
 
         def work(query: Query) -> bool:
             query(
@@ -159,16 +159,21 @@ class Queue:
                 "WHERE project = ? AND key = ? AND state <> 'replaced'",
                 (" ".join(tables), self._project, unit.key),
             )
-            if not query.changes():
-                return False
-            old = query(
-                "UPDATE fleet_units SET state = 'replaced' WHERE project = ? AND repo = ? "
-                "AND kind = ? AND key <> ? AND state = 'done' RETURNING key",
-                (self._project, unit.repo, unit.kind, unit.key),
-            )
+            wanted = query.changes() == 1
+            if wanted:
+                old = query(
+                    "UPDATE fleet_units SET state = 'replaced' WHERE project = ? AND repo = ? "
+                    "AND kind = ? AND key <> ? AND state = 'done' RETURNING key",
+                    (self._project, unit.repo, unit.kind, unit.key),
+                )
+            else:
+                old = query(
+                    f"{_ADD} DO NOTHING RETURNING key",
+                    _added(self._project, unit, "replaced", tables),
+                )
             for row in old:
                 query("DELETE FROM facts WHERE project = ? AND digest = ?", (self._project, row[0]))
-            return True
+            return wanted
 
         return self._database.transact(work, write=True)
 
@@ -362,15 +367,16 @@ class Queue:
         return int(rows[0][0])
 
 
-def open_queue(fleet: Fleet) -> Queue:
-    """Connect to the fleet's database; a SQLite file gets its schema here."""
+def open_queue(fleet: Fleet, *, wait: bool = False) -> Queue:
+    """Connect to the fleet's database, and `wait` for a server that restarts; a SQLite file gets
+    its schema here."""
     project = f"fleet-{fleet.name}"
     if fleet.store:
         from sutler.store.connection import Pool
         from sutler.store.postgres import PostgresDatabase
 
-        shared = PostgresDatabase(Pool(fleet.store), project, tries=_PATIENCE)
-        shared.admit()
+        shared = PostgresDatabase(Pool(fleet.store), project, patience=_PATIENCE)
+        shared.admit(wait=wait)
         return Queue(shared, shared.project)
     from sutler.store.migrations import migrate
     from sutler.store.sqlite import SqliteDatabase
@@ -378,6 +384,11 @@ def open_queue(fleet: Fleet) -> Queue:
     local = SqliteDatabase(fleet.database)
     migrate(local)
     return Queue(local, project)
+
+
+def _added(project: str, unit: Unit, state: State, tables: Iterable[str] = ()) -> Row:
+    names = project, unit.key, unit.repo, unit.tree, unit.kind, unit.version, unit.policy
+    return *names, state, " ".join(tables)
 
 
 def _unit(row: Row) -> Unit:

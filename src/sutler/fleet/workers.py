@@ -57,7 +57,7 @@ def work(fleet: Fleet, fence: Fence) -> int:
     it waits: the lease of a dead worker ends within a minute."""
     host = os.uname().nodename if hasattr(os, "uname") else "host"
     name = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
-    queue, child = open_queue(fleet), Child(fleet, fence)
+    queue, child = open_queue(fleet, wait=True), Child(fleet, fence)
     finished = 0
     try:
         while True:
@@ -85,10 +85,9 @@ def _settle(fleet: Fleet, unit: Unit, child: Child, queue: Queue, worker: str) -
     if answer.reason:
         queue.fail(unit.key, worker, answer.reason, again=answer.again)
         return False
-    if not queue.finish(unit, answer.tables):
-        return False
+    done = queue.finish(unit, answer.tables)
     queue.clear(partial(dataset.remove, fleet.dataset))
-    return True
+    return done
 
 
 class Child:
@@ -159,7 +158,7 @@ def _ended(code: int | None) -> str:
 def _perform_all(fleet: Fleet, fence: Fence, pipe: Connection) -> None:
     """Main function of a child process: perform units until the worker has ended."""
     _limit(fence)
-    queue = open_queue(fleet)
+    queue = open_queue(fleet, wait=True)
     with suppress(EOFError, OSError):  # the worker has died, and another does the unit again
         while True:
             pipe.send(_answer(fleet, fence, queue, *pipe.recv()))

@@ -1,7 +1,7 @@
 """PostgreSQL through psycopg 3, for a store that several machines share.
 
-After a lost connection, a serialization failure or a deadlock the transaction is retried a bounded
-number of times. This is safe because every write of the store is idempotent: a write whose reply
+After a lost connection, a serialization failure or a deadlock the transaction is retried for a
+bounded time. This is safe because every write of the store is idempotent: a write whose reply
 was lost is detected, not repeated."""
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TRIES = 8  # serialization failures are expected, and a retry nearly always succeeds
-_PAUSE = 0.02  # doubles: about 5 s in all before giving up, in which a server can restart
+_PATIENCE = 5.0  # seconds in which a server can restart; serialization failures pass far sooner
+_PAUSE, _LONGEST = 0.02, 1.0  # the pause between two tries doubles up to a limit
 
 
 def open_postgres(url: str, identity: Identity) -> Store:
@@ -71,7 +71,9 @@ class PostgresDatabase:
 
     dialect: Literal["sqlite", "postgres"] = "postgres"
 
-    def __init__(self, pool: Pool, project: str, person: str = "", *, tries: int = _TRIES) -> None:
+    def __init__(
+        self, pool: Pool, project: str, person: str = "", *, patience: float = _PATIENCE
+    ) -> None:
         import psycopg
 
         again = psycopg.errors
@@ -79,19 +81,24 @@ class PostgresDatabase:
         self.project = project
         self.person = person
         self._pid = os.getpid()
-        self._tries = tries
+        self._patience = patience
         self._start: tuple[tuple[str, str], bytes] | None = None  # the text of `_begin`
-        self._lost = (psycopg.OperationalError, psycopg.InterfaceError)
-        self._again = (again.SerializationFailure, again.DeadlockDetected, again.UniqueViolation)
+        lost = (psycopg.OperationalError, psycopg.InterfaceError)
+        clashed = (again.SerializationFailure, again.DeadlockDetected, again.UniqueViolation)
+        self._passing = (*lost, *clashed)
         self._failed = psycopg.Error
 
-    def admit(self) -> None:
-        """Check login, schema and membership, and complete the project's name with its tenant."""
-        self.project = project_in(self.project, self.memberships())
+    def admit(self, *, wait: bool = False) -> None:
+        """Check login, schema and membership, and complete the project's name with its tenant.
+        `wait` for a server that restarts; without it a wrong URL is an error at once."""
+        self.project = project_in(self.project, self.memberships(wait=wait))
 
-    def memberships(self) -> list[Membership]:
+    def memberships(self, *, wait: bool = False) -> list[Membership]:
         """Check login and schema; return the tenants of this login."""
-        with self._explained(), self._pool.connection() as connection:
+        return self._tried(self._memberships, self._patience if wait else 0.0)
+
+    def _memberships(self) -> list[Membership]:
+        with self._pool.connection() as connection:
             refuse_superuser(connection)
             if missing(_Statements(connection), "postgres"):
                 raise no_store()
@@ -118,17 +125,21 @@ class PostgresDatabase:
                 "a store was carried into another process",
                 next_step="open the store after the fork",
             )
-        for turn in range(self._tries):
+        return self._tried(lambda: self._once(work), self._patience)
+
+    def _tried(self, once: Callable[[], T], patience: float) -> T:
+        """Call `once`, and again after a fault that may pass, for so many seconds."""
+        end, pause = time.monotonic() + patience, _PAUSE
+        while True:
             try:
-                return self._once(work)
-            except self._again as fault:
-                last: Exception = fault
-            except self._lost as fault:
-                last = fault
+                return once()
+            except self._passing as fault:
+                if time.monotonic() >= end:
+                    raise explain(fault) from fault
             except self._failed as fault:
                 raise explain(fault) from fault
-            time.sleep(_PAUSE * 2**turn)
-        raise explain(last) from last
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST)
 
     def _once(self, work: Callable[[Query], T]) -> T:
         with self._pool.connection() as connection:

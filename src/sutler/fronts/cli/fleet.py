@@ -85,6 +85,7 @@ def _fence(args: argparse.Namespace) -> workers.Fence:
 
 def run_worker(args: argparse.Namespace, console: Console) -> int:
     fleet = catalogue.open_fleet(args.fleet, args.store)
+    open_queue(fleet).close()  # a worker waits for a server, and a wrong URL is an error at once
     workers.run_local(fleet, _fence(args), args.jobs)
     return _report(fleet, console)
 
