@@ -221,6 +221,16 @@ def test_wrong_words_are_explained(mirrors: Path, words: tuple[str, ...]) -> Non
     assert b"next:" in done.stderr
 
 
+def test_a_pack_for_which_nothing_matches_is_refused_by_that_name(mirrors: Path) -> None:
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    words = ("fleet", "pack", "parse options", "--fleet", "f")
+    done = subprocess.run(
+        [sys.executable, "-m", "sutler", *words], cwd=mirrors, capture_output=True, timeout=LIMIT
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"nothing in the fleet matches the task" in done.stderr
+
+
 def test_sources_by_url(mirrors: Path) -> None:
     """A list of URLs, with a branch behind one; `run` fetches what is new, and goes on without a
     source that cannot be fetched."""

@@ -14,14 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from heapq import nsmallest
-from operator import itemgetter
 from typing import Unpack
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from sutler.errors import DeniedError
+from sutler.errors import DeniedError, UsageError
 from sutler.fleet import postings
 from sutler.fleet.catalogue import Fleet, located
 from sutler.fleet.export import export_files
@@ -91,6 +90,7 @@ def unpacked(path: str, body: bytes) -> Indexed:
 
 
 _INDEXED = msgspec.msgpack.Decoder(Indexed)
+_FACTS = msgspec.msgpack.Decoder(tuple[Facts, Raw, Raw])  # of an `Indexed`
 _CARD = msgspec.msgpack.Decoder(dict[str, int])
 _HEAD = msgspec.msgpack.Decoder(tuple[int, bytes])
 
@@ -219,21 +219,28 @@ def best_repositories(cards: Cards, task: str) -> list[tuple[str, float]]:
 
 
 class Shelf:
-    """The files of a few repositories as one word index; each path begins with its repository."""
+    """The files of a few repositories as one word index; each path begins with its repository. With
+    a task, only the files that share the most words with it; the ranker reads no others."""
 
-    def __init__(self, queue: Queue, units: Iterable[Unit]) -> None:
+    def __init__(self, queue: Queue, units: Iterable[Unit], task: str = "") -> None:
         self._queue = queue
+        self._rows: dict[str, dict[int, int]] = {}
         self._parts: list[Lookup] = []
-        self._docs: dict[int, Doc] = {}
-        self.origins: dict[str, tuple[Unit, str]] = {}
+        owners, base = [], 0
         for unit in units:
             body = queue.fact(unit.key, "index", unit.version)
-            if body is None:
-                continue
-            index = postings.loads(body)
-            part = Lookup(index.docs, len(index.shards), index.shards.__getitem__, len(self._docs))
-            self._parts.append(part)
-            for number, doc in part.docs.items():
+            if body is not None:
+                index = postings.loads(body)
+                part = Lookup(index.docs, len(index.shards), index.shards.__getitem__, base)
+                base += len(part.docs)
+                self._parts.append(part)
+                owners.append(unit)
+        chosen = self._best(task) if task else range(base)
+        self._docs: dict[int, Doc] = {}
+        self.origins: dict[str, tuple[Unit, str]] = {}
+        for unit, part in zip(owners, self._parts, strict=True):
+            for number in sorted(part.docs.keys() & chosen):
+                doc = part.docs[number]
                 path = f"{unit.repo}/{doc.path}"
                 self.origins[path] = unit, doc.path
                 self._docs[number] = Doc(path, doc.digest, doc.kind, doc.language, doc.words)
@@ -241,23 +248,23 @@ class Shelf:
     def documents(self) -> dict[int, Doc]:
         return self._docs
 
-    def narrow(self, task: str) -> None:
-        """Keep the files that share the most words with a task, by BM25; the ranker reads no
-        others."""
+    def _best(self, task: str) -> set[int]:
+        """Choose the files that share the most words with a task, by BM25."""
         terms = analyse(task).terms
         strongest = sorted(terms, key=lambda term: (-terms[term], term))[:_NARROWING]
-        words = {number: doc.words for number, doc in self._docs.items()}
+        words = {number: doc.words for part in self._parts for number, doc in part.docs.items()}
         mean = sum(words.values()) / len(words) if words else 1.0
+        norms = {number: 0.6 + 0.6 * count / mean for number, count in words.items()}
         scores: dict[int, float] = {}
         for term in strongest:
             for key in (term, f"/{term}"):
                 row = self._row(key)
                 weight = terms[term] * math.log(1 + len(words) / (len(row) + 0.5))
                 for number, count in row.items():
-                    norm = 0.6 + 0.6 * words[number] / mean
-                    scores[number] = scores.get(number, 0.0) + weight * count / (count + norm)
+                    score = scores.get(number, 0.0)
+                    scores[number] = score + weight * count / (count + norms[number])
         best = nsmallest(FILES, ((-score, number) for number, score in scores.items()))
-        self._docs = {number: self._docs[number] for _, number in sorted(best, key=itemgetter(1))}
+        return {number for _, number in best}
 
     def postings(self, terms: Sequence[str]) -> list[dict[int, int]]:
         """Return the counts of each term by document."""
@@ -265,9 +272,11 @@ class Shelf:
         return [{number: row[number] for number in self._docs.keys() & row.keys()} for row in rows]
 
     def _row(self, term: str) -> dict[int, int]:
-        row: dict[int, int] = {}
-        for part in self._parts:
-            row.update(part.counts(term))
+        row = self._rows.get(term)
+        if row is None:
+            row = self._rows[term] = {}
+            for part in self._parts:
+                row.update(part.counts(term))
         return row
 
     def facts(self, docs: Sequence[Doc]) -> list[Facts]:
@@ -282,9 +291,7 @@ class Shelf:
             for name, body in self._queue.facts_of(some, version).items()
         }
         bodies = (held.get((doc.digest, fact_name(self.origins[doc.path][1]))) for doc in docs)
-        return [
-            _INDEXED.decode(zlib.decompress(body)).facts if body else NO_FACTS for body in bodies
-        ]
+        return [_FACTS.decode(zlib.decompress(body))[0] if body else NO_FACTS for body in bodies]
 
 
 def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
@@ -295,8 +302,7 @@ def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
         return ()
     top = best[0][1]
     factors = {repo: (score / top) ** _TRUST for repo, score in best}
-    shelf = Shelf(queue, [units[repo] for repo in factors])
-    shelf.narrow(task)
+    shelf = Shelf(queue, [units[repo] for repo in factors], task)
     reader = Reader(shelf, shelf.facts)
     numbers = {doc.path: number for number, doc in reader.docs.items()}
     weights = analyse(task).terms
@@ -317,6 +323,11 @@ def pack(fleet: Fleet, queue: Queue, task: str, folder: str, **options: Unpack[O
     chosen: dict[str, list[str]] = {}
     for place in find(queue, task, PACKED):
         chosen.setdefault(place.repo, []).append(place.path)
+    if not chosen:
+        raise UsageError(
+            "nothing in the fleet matches the task",
+            next_step="see with 'sutler fleet status' whether an index is done, or use other words",
+        )
     for repo, paths in sorted(chosen.items()):
         export_files(sources[repo], trees[repo], paths, os.path.join(folder, repo))
     return Project(folder).pack(goal=task, **options)

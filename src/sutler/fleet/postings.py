@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from zlib import crc32
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from sutler.ranking.index import Doc
 
@@ -58,7 +58,7 @@ class Lookup:
 
     def __init__(self, docs: bytes, size: int, load: Callable[[int], bytes], base: int = 0) -> None:
         self._size, self._load, self._base = size, load, base
-        self._open: dict[int, dict[str, tuple[bytes, bytes]]] = {}
+        self._open: dict[int, dict[str, Raw]] = {}
         self.docs: dict[int, Doc] = dict(enumerate(_DOCS.decode(zlib.decompress(docs)), base))
 
     def counts(self, term: str) -> dict[int, int]:
@@ -69,11 +69,14 @@ class Lookup:
         row = self._open[at].get(term)
         if row is None:
             return {}
-        numbers = memoryview(row[0]).cast("I")
-        counts = memoryview(row[1]).cast("H")
-        if base := self._base:
-            return {base + number: count for number, count in zip(numbers, counts, strict=True)}
-        return dict(zip(numbers, counts, strict=True))
+        numbers, counts = _ROW.decode(row)
+        return dict(
+            zip(
+                map(self._base.__add__, memoryview(numbers).cast("I")),
+                memoryview(counts).cast("H"),
+                strict=True,
+            )
+        )
 
 
 def dumps(postings: Postings) -> bytes:
@@ -95,5 +98,6 @@ def _packed(value: object) -> bytes:
 
 _encode = msgspec.msgpack.Encoder().encode
 _DOCS = msgspec.msgpack.Decoder(tuple[Doc, ...])
-_SHARD = msgspec.msgpack.Decoder(dict[str, tuple[bytes, bytes]])
+_SHARD = msgspec.msgpack.Decoder(dict[str, Raw])  # a query reads a row or two of a shard
+_ROW = msgspec.msgpack.Decoder(tuple[bytes, bytes])
 _POSTINGS = msgspec.msgpack.Decoder(Postings)
