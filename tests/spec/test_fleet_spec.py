@@ -221,6 +221,44 @@ def test_wrong_words_are_explained(mirrors: Path, words: tuple[str, ...]) -> Non
     assert b"next:" in done.stderr
 
 
+def test_a_partial_clone_fails_by_that_name(mirrors: Path) -> None:
+    """It had no rows, and counted as done; it can be tried again when its blobs are there."""
+    served = mirrors / "mirrors" / "cart0.git"
+    git(served, "config", "uploadpack.allowFilter", "true")
+    words = ("clone", "-q", "--bare", "--filter=blob:none", f"file://{served}", "part/cart.git")
+    git(mirrors, *words)
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    sutler(mirrors, "fleet", "add", "part", "mirrors/cart1.git", "--fleet", "f")
+    run = ("fleet", "run", "index", "--fleet", "f", "--jobs", "1")
+    assert "failed: 1 × blobs of its tree are missing" in sutler(mirrors, *run, code=1)
+    assert {row[0] for row in rows(mirrors, "f")["files"]} == {"cart1"}
+    git(mirrors / "part" / "cart.git", "archive", "-o", "whole.tar", "HEAD")  # fetches them
+    sutler(mirrors, "fleet", "retry", "--fleet", "f")
+    sutler(mirrors, *run)
+    assert {row[0] for row in rows(mirrors, "f")["files"]} == {"cart", "cart1"}
+
+
+def test_a_damaged_blob_is_no_blob_without_text(mirrors: Path) -> None:
+    """The unit fails by that name, and nothing is stored of the blob: another has its text."""
+    for name in ("bad", "good"):
+        git(mirrors, "clone", "-q", str(mirrors / "mirrors" / "cart0.git"), name)
+        (mirrors / name / "new.py").write_text("def only_here():\n    return 1\n" * 400)
+        git(mirrors / name, "add", "new.py")
+        git(mirrors / name, "commit", "-qm", "new")
+    id_ = git(mirrors / "bad", "rev-parse", "HEAD:new.py").strip()
+    blob = mirrors / "bad" / ".git" / "objects" / id_[:2] / id_[2:]
+    blob.chmod(0o600)
+    blob.write_bytes(blob.read_bytes()[:-20])
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    run = ("fleet", "run", "index", "--fleet", "f", "--jobs", "1")
+    for name in ("bad", "good"):
+        sutler(mirrors, "fleet", "add", name, "--fleet", "f")
+        assert "1 × git cannot read all blobs" in sutler(mirrors, *run, code=1)
+    sql = "select repo, lines from files where path = 'new.py'"
+    answer = sutler(mirrors, "fleet", "sql", sql, "--fleet", "f", "--json")
+    assert json.loads(answer)["rows"] == [["good", 800]]
+
+
 def test_a_pack_for_which_nothing_matches_is_refused_by_that_name(mirrors: Path) -> None:
     sutler(mirrors, "fleet", "init", "--fleet", "f")
     words = ("fleet", "pack", "parse options", "--fleet", "f")

@@ -11,9 +11,10 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha1
 
-from sutler.errors import SutlerError
+from sutler.errors import RefusedError, SutlerError
 from sutler.pack.unpack import deposit
 from sutler.paths import basename, parse_relpath
+from sutler.scan.commits import plumbing
 from sutler.scan.objects import MAX_BLOB, Blob, contents, tree_of
 
 _BATCH_BYTES = 32_000_000
@@ -54,13 +55,26 @@ def export_files(source: str, tree: str, paths: Iterable[str], folder: str) -> N
 def fill(source: str, blobs: Mapping[str, Blob], folder: str) -> None:
     """Write these files below `folder`; those above the limit of a blob are left out."""
     for paths in batches(blobs):
-        texts = contents(source, [blobs[path] for path in paths])
+        texts = whole(source, [blobs[path] for path in paths])
         files = [
             (parse_relpath(path), texts[blobs[path].id], 0o644)
             for path in paths
             if blobs[path].id in texts
         ]
         deposit(folder, files)
+
+
+def whole(source: str, blobs: Iterable[Blob]) -> dict[str, bytes]:
+    """Return the contents of blobs by id, without those above the limit. An error if git ends
+    before the last: what is missing would count as no text, for each repository with the blob."""
+    wanted = list(blobs)
+    texts = contents(source, wanted)
+    if any(blob.id not in texts for blob in wanted if blob.size <= MAX_BLOB):
+        raise SutlerError(
+            "git cannot read all blobs of its tree",
+            next_step="check the repository with 'git fsck', then 'sutler fleet retry' and run",
+        )
+    return texts
 
 
 def batches(blobs: Mapping[str, Blob]) -> Iterator[list[str]]:
@@ -79,7 +93,15 @@ def batches(blobs: Mapping[str, Blob]) -> Iterator[list[str]]:
 
 def _tracked(source: str, tree: str, folder: str) -> dict[str, Blob]:
     """Make `folder` a work tree without files whose index lists those of the tree."""
-    blobs = {path: blob for path, blob in tree_of(source, tree).items() if _plain(path)}
+    listed = tree_of(source, tree)
+    # One missing blob, and git lists no sizes at all.
+    if not listed and b"\n100" in b"\n" + plumbing(source, ["ls-tree", "-r", tree]):
+        raise RefusedError(
+            "blobs of its tree are missing, as in a partial clone",
+            rule="a repository is read whole",
+            next_step="fetch what is missing, then 'sutler fleet retry' and run",
+        )
+    blobs = {path: blob for path, blob in listed.items() if _plain(path)}
     for name in ("objects", "refs"):
         os.makedirs(os.path.join(folder, ".git", name))
     for name, data in (("HEAD", b"ref: refs/heads/main\n"), ("index", _index(blobs))):

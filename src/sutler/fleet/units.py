@@ -18,7 +18,7 @@ from sutler import config
 from sutler.errors import UsageError
 from sutler.fleet import lookup
 from sutler.fleet.catalogue import Fleet, Repository, located, tree_of_head
-from sutler.fleet.export import batches, export, sketch
+from sutler.fleet.export import batches, export, sketch, whole
 from sutler.fleet.lookup import Indexed
 from sutler.fleet.queue import Queue, Unit
 from sutler.formats.document import CleanText
@@ -26,7 +26,6 @@ from sutler.pack.project import Project
 from sutler.pack.tree_secrets import shared_values
 from sutler.paths import RelPath, wire_path
 from sutler.scan.classify import facts_of
-from sutler.scan.objects import contents
 from sutler.scan.text import decode
 from sutler.secrets.cleaner import PER_FILE, Numbering, masked, numbered
 from sutler.secrets.shared_values import SharedValues, values_of
@@ -106,7 +105,7 @@ class Tree:
     def texts(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield (path, text) of the files that hold text, from git's objects."""
         for group in batches({path: self.blobs[path] for path in paths}):
-            data = contents(self.source, [self.blobs[path] for path in group])
+            data = whole(self.source, [self.blobs[path] for path in group])
             for path in group:
                 decoded = decode(data.get(self.blobs[path].id, b"\0"))
                 if decoded is not None:
