@@ -15,8 +15,16 @@ import sutler
 
 PACKAGE = Path(sutler.__file__).parent
 FORBIDDEN = re.compile(
-    r"\b(whoever|somebody|nobody|on its way|gives way|is told|comes back)\b", re.IGNORECASE
+    r"\b(whoever|somebody|nobody|on its way|gives way|is told|comes back|gives? away|said|spoken"
+    r"|came|went|heard|handed|held against|let go|in one go|made anew)\b",
+    re.IGNORECASE,
 )
+# First words that hide the subject: a free relative, a pronoun without a referent.
+RIDDLE = re.compile(
+    r"(?:What(?:ever)?|Everything|Who(?:ever)?|Those|These|Told|Where|Why|In steps|Now and then)\b"
+)
+# First words of a noun phrase or a clause, in a function that is no property: a verb says more.
+VERBLESS = re.compile(r"(?:The|An?|Whether|How|Which|Every|All|Each|Some|Any|At most|As many)\b")
 VAGUE = frozenset("one found made known given said told came kept shown".split())
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | ast.ClassDef | Function
@@ -159,6 +167,25 @@ def forbidden_words() -> list[str]:
         f"{path}:{line} {match[0]}"
         for path, line, text in prose
         for match in FORBIDDEN.finditer(" ".join(text.split()))
+    ]
+
+
+def riddles() -> list[str]:
+    """Where the first word of a docstring hides its subject."""
+    return [
+        f"{path}:{line} {' '.join(text.split())[:60]}"
+        for path, line, text in docstrings()
+        if RIDDLE.match(text.lstrip())
+    ]
+
+
+def verbless_functions() -> list[str]:
+    """Where the docstring of a function begins without a verb. A property reads as a value."""
+    return [
+        f"{path}:{node.lineno} {node.name}: {' '.join(text.split())[:60]}"
+        for path, node in functions()
+        if (text := ast.get_docstring(node)) and VERBLESS.match(text)
+        if not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
     ]
 
 

@@ -77,6 +77,8 @@ COUNTED = {
     "module names that occur twice": Measure(repeated, 0),
     "functions without types": Measure(house.unannotated, 0),
     "refused words in docstrings and comments": Measure(house.forbidden_words, 0),
+    "docstrings that begin with a riddle": Measure(house.riddles, 0),
+    "functions described without a verb": Measure(house.verbless_functions, 0),
 }
 
 

@@ -32,7 +32,7 @@ class Edit(Struct, frozen=True):
 
 
 class Session(Struct, frozen=True):
-    """Everything in it is ordered by the ledger's sequence, never by the clock."""
+    """State of one session, ordered by the ledger's sequence, never by the clock."""
 
     id: str
     buffers: tuple[Buffer, ...] = ()

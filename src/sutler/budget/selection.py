@@ -123,7 +123,7 @@ class Cut(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Everything that a caller may ask of a pack; no step reads anything else."""
+    """Parameters of a pack by its caller; no step reads anything else."""
 
     goal: str = ""
     since: str = ""  # files changed since this revision come first
@@ -259,7 +259,7 @@ def require_detail(request: Request) -> None:
 def display_key(choice: Choice) -> tuple[int, str]:
     """Return a sort key with the most stable content first, so that a prompt cache keeps the
     longest prefix: entry documents, other documents, configuration, data definitions, source,
-    tests, what is about rights and people; then by path."""
+    tests, CI and formal documents; then by path."""
     if choice.priority in (_ENTRY, _ASIDE):
         return -1 if choice.priority == _ENTRY else 6, choice.entry.path
     facts = choice.facts

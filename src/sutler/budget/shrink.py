@@ -12,7 +12,7 @@ from sutler.paths import Span
 MARKER = "... [truncated: {left_out}] ..."
 LINE_CHARS = 4_000  # the head of a minified file is one line, which would be all of it
 _SPEAKS = 100
-"""An outline below one part in this many of the text says too little: no grammar reads it."""
+"""An outline below one part in this many of the text is useless: no grammar reads the text."""
 
 
 def shortened(material: Material, cut: Cut) -> tuple[Level, str, tuple[Span, ...]]:

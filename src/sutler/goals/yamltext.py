@@ -43,7 +43,7 @@ class Field:
         return self._plain() in _NULLS
 
     def text(self) -> str:
-        """Any scalar, exactly as written."""
+        """Return any scalar, exactly as written."""
         if self._node.id != "scalar":
             self.fail(f"'{self.name}' must be a text, not a {self._node.id}")
         text = str(self._node.value)

@@ -111,7 +111,7 @@ def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
 
 
 def newness(folder: str) -> Callable[[str], bool]:
-    """Return a function that says whether a path from this folder is a new file: git does not
+    """Return a function that decides whether a path from this folder is a new file: git does not
     track it; without git, no such file exists."""
     repository = find_repository(folder)
     tracked = read_tracked(repository, repository_config(repository)) if repository else None

@@ -1,10 +1,10 @@
 """One ordered pool of worker processes: the results of `work(0)`, `work(1)` … in order.
 
 Workers are forked, so they inherit the parent's modules and start within a millisecond. The parent
-does the first piece of work before it forks: what that loads and compiles, every worker would have
-to load and compile by itself. The result does not depend on workers: if a fork is unsafe or not
-worth it, or a worker dies, the parent does the work itself. Threads do not help: redaction is
-mostly Python and the tokenizer holds the interpreter's lock, so two of them took as long as one."""
+does the first piece of work before it forks, since otherwise every worker would repeat its imports
+and compilations. The result does not depend on workers: if a fork is unsafe or not worth it, or a
+worker dies, the parent does the work itself. Threads do not help: redaction is mostly Python and
+the tokenizer holds the interpreter's lock, so two of them took as long as one."""
 
 from __future__ import annotations
 

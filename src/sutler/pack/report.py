@@ -122,8 +122,8 @@ def shown_text(path: RelPath, level: str, text: str, reason: str, whole: CleanTe
 
 
 def shown_section(section: Section, tokens: int | None) -> Shown:
-    """A section as the report states it, without its path and reason: the files of a batch travel
-    by their numbers."""
+    """Describe a section without its path and reason: the files of a batch travel by their
+    numbers."""
     rules = [finding.rule for finding in section.body.findings if finding.confidence > 0]
     return Shown(
         RelPath(""),

@@ -25,7 +25,7 @@ class _Unfollowed(HTTPRedirectHandler):
 
 
 def opener() -> OpenerDirector:
-    """An opener of URLs that follows no redirect."""
+    """Return an opener of URLs that follows no redirect."""
     return build_opener(_Unfollowed)
 
 

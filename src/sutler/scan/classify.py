@@ -354,7 +354,7 @@ def extractable(facts: FileFacts) -> bool:
 
 
 Classified = tuple[FileEntry, FileFacts]
-"""A file with what its name says of it."""
+"""A file with its properties by name."""
 
 
 def classified(snapshot: Snapshot) -> list[Classified]:

@@ -274,8 +274,8 @@ def _unreadable(shown: str, why: str) -> UsageError:
 
 
 def path_within(root: str, path: str) -> RelPath:
-    """A path of the project below `root`, as it was given on the command line or in the quoted form
-    of listings."""
+    """Return a path of the project below `root`, from the command line or in the quoted form of
+    listings."""
     if not path:
         raise UsageError(
             "an empty path was given", next_step="name a file or folder of this project"

@@ -18,8 +18,7 @@ from sutler.secrets.harmless import is_address, is_compound_name, is_harmless
 from sutler.secrets.name_kinds import WORD, Kind
 
 # -log2 P(next letter | letter), one digit each, a to z by a to z, from English and identifiers:
-# language scores
-# about 3.5 on average, random letters about 6.
+# language scores about 3.5 on average, random letters about 6.
 _BIGRAMS = (
     "64347648496343949332567767355536783572663684463789583756378349446727945348896935641568267466468546467869"
     "46435558698443656234756469365633692974663794544989594767264439945447933547897827762899398556279454589859"

@@ -161,4 +161,4 @@ _FLEET: tuple[str, ...] = (
 )
 
 FENCES = (*_TEAM, *_FLEET)
-"""What PostgreSQL has besides the tables of both databases."""
+"""Statements for PostgreSQL alone, besides the tables of both databases."""

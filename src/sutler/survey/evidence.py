@@ -139,7 +139,7 @@ def tame(text: str) -> str:
 
 
 def field(pattern: str, text: str) -> str:
-    """What the first group of a pattern matches, stripped; empty without a match."""
+    """Return the first group of a match, stripped; empty without a match."""
     match = re.search(pattern, text)
     return match[1].strip() if match else ""
 

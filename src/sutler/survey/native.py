@@ -53,7 +53,7 @@ def _framework(words: str) -> str:
 
 
 def _kind(name: str) -> DependencyType:
-    """A test framework is for developers."""
+    """Return the kind of a library: a test framework is for developers."""
     return "dev" if _framework(name) else "runtime"
 
 

@@ -23,7 +23,7 @@ _GUARD = re.compile(r"(?m)^if\s+__name__\s*==\s*[\"']__main__[\"']")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|(?<![:\"'])//[^\n]*")
 _CONDITION = re.compile(r"(?m)^[ \t]*#[ \t]*(if(?:def|ndef)?|el\w+|endif)\b([^\n]*)")
 _SYSTEM = re.compile(r"(?i)win|unix|linux|apple|posix|have_|cplusplus|unicode|^\s*1\b")
-"""What a system or a compiler defines, not the person who wants another program."""
+"""Macros of a system or a compiler; any other condition is a person's choice of another program."""
 _PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs)(?:/.*)?)?")
 _SCRIPT = re.compile(r"<script\b[^>]*\bsrc=[\"']/?(?:\./)?([\w./-]+\.[jt]sx?)[\"']", re.IGNORECASE)
 
