@@ -14,6 +14,34 @@ sutler lst
 sutler help pakc
 sutler pack nowhere
 sutler pack nowhere/at/all.py
+sutler pack --goal fix the login -o task.md
+sutler rank fix the login
+sutler pack --max-tokens 5k, -o pack.md
+sutler pack . tokens
+sutler pack --since main..HEAD -o pack.md
+sutler pack --since yesterday
+sutler pack --format=yaml
+sutler pack -i /tmp
+sutler pack --tier gpt4
+sutler pack --report -o pack.md
+sutler pack file:///nowhere
+sutler pack git@github.com:
+sutler config set max_tokens 5k
+sutler version
+sutler -v
+sutler --verbose pack
+sutler update
+sutler read README.md 1-5
+sutler search
+sutler search word --include '*.py'
+sutler mcp install --client cursr
+sutler call read_lines path=README.md
+sutler call read_lines '{"file": "README.md"}'
+sutler receipt show 1
+sutler rollback README.md
+sutler tree 1
+sutler ui --port 99999
+sutler log --since yesterday
 sutler pack ''
 sutler pack README.md nowhere
 sutler pack --nothing
@@ -90,7 +118,6 @@ sutler mcp install --client nothing
 sutler init --nothing
 sutler cache empty
 sutler pack owner/name/with/too/many
-sutler -v
 sutler --remote owner/name
 sutler cat README.md
 sutler grep WHEELS
@@ -168,7 +195,6 @@ sutler outline .env
 sutler unpack README.md -d copy
 sutler unpack --output copy
 sutler receipt
-sutler search
 sutler read .env
 sutler read src
 sutler read README.md --lines 1-1
@@ -180,13 +206,11 @@ sutler patch nothing.diff
 sutler patch < README.md
 sutler apply < README.md
 sutler diff nothing
-sutler rollback README.md
 sutler log -n many
 sutler session --close
 sutler run explain -c nothing.py
 sutler run explain -c README.md --to gpt
 sutler gather ''
-sutler config set max_tokens 5k
 sutler config max_tokens=5k
 sutler completion
 sutler mcp install

@@ -45,9 +45,8 @@ def resolve(git_dir: str, revision: str) -> str:
         git_dir, ["rev-list", "--max-count=1", "--end-of-options", revision, "--"]
     ).decode("ascii", "replace")
     if not found.strip():
-        raise UsageError(
-            f"no commit named {quote(revision)} here", next_step="see 'git log' for what there is"
-        )
+        advice = "name the first commit alone" if ".." in revision else "see 'git log'"
+        raise UsageError(f"no commit named {quote(revision)} here", next_step=advice)
     return found.strip()
 
 

@@ -42,7 +42,9 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
         if not os.path.lexists(target):
             raise UsageError(
                 f"{quote(path)} does not exist",
-                next_step=instead_of(path) or "check the spelling, or run it from another folder",
+                next_step=instead_of(path)
+                or "check the spelling, or run it from another folder"
+                + "; a text of several words needs quotes" * path.isalpha(),
             )
     root = _root_of(targets, cwd)
     if root == os.path.sep:
@@ -72,6 +74,8 @@ def instead_of(word: str) -> str:
         return f"a pattern is an option: -i {shlex.quote(word)}"
     if " " in word:
         return f"a task is an option: sutler pack --goal {shlex.quote(word)}"
+    if os.path.lexists(slashed := word.replace("\\", "/")):
+        return f"folders are separated by a slash: {quote(slashed)}"
     return ""
 
 

@@ -41,10 +41,10 @@ PEERS: dict[str, str] = {
     "--init": "sutler init",
     "--global": "sutler init --user",
     "--mcp": "sutler mcp",
-    "--verbose": "--json",
+    "--verbose": "not needed: notes go to stderr, --json prints every figure",
     "--skill-generate": "sutler mcp skill",
     "-c": "-f claude, --counter NAME or --copy",
-    "-v": "--json",
+    "-v": "-V, --version",
     # gitingest
     "--max-size": "--skip-over SIZE leaves out larger files; --max-bytes N limits the pack",
     "--exclude-pattern": "-e, --exclude GLOB",
@@ -133,6 +133,7 @@ VERBS = {
     "show": "read",
     "status": "session",
     "undo": "rollback",
+    "version": "--version",
     "view": "read",
     "web": "ui",
 }

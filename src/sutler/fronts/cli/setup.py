@@ -37,7 +37,9 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
         close = difflib.get_close_matches(unknown[0], list(config.BY_NAME), n=1)
         raise UsageError(
             f"unknown key '{unknown[0]}'",
-            next_step=f"did you mean '{close[0]}'?" if close else "see 'sutler config'",
+            next_step=f"did you mean '{close[0]}'?"
+            if close
+            else "'sutler config' prints; write it in sutler.toml",
         )
     names = args.keys or [key.name for key in KEYS]
     rows = {
