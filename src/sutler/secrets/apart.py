@@ -21,6 +21,7 @@ _SIBLING = re.compile(
     re.IGNORECASE,
 )
 _PARENT = re.compile(r"(?P<name>[\w.-]{2,80})[\"'\])]{0,3}[ \t]*(?::|=|=>)?\s*\Z")
+_OF_A_FORM = re.compile(r"csrf|xsrf|authenticity|verification", re.IGNORECASE)
 _OPTION = re.compile(r"\(\s*[\"']-{0,2}(?P<name>[\w.-]{2,80})[\"']\s*,[^()]*\Z")
 _YAML_PARENT = re.compile(r"[\s-]*[\"']?(?P<name>[\w.-]{2,80})[\"']?:[ \t]*\Z")
 _SECURE_FLAG = re.compile(r"-\w{3,12}[ ]{1,4}")
@@ -71,7 +72,8 @@ def _names(text: str, start: int, stop: int) -> Iterator[str]:
     before, after = text[max(0, start - _BACK) : start], text[stop : stop + _AHEAD]
     if before.rfind("<") > before.rfind(">"):
         tag = before[before.rfind("<") :] + "\n" + after.partition(">")[0]
-        yield from (match["name"] for match in _SIBLING.finditer(tag))
+        names = [match["name"] for match in _SIBLING.finditer(tag)]
+        yield from (name for name in names if not _OF_A_FORM.search(name))
         return
     opening = _unclosed(before)
     if opening >= 0:

@@ -13,19 +13,22 @@ _PUBLIC = words("public-value")
 _ALGORITHMS = words("algorithm")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+")
 _PATTERN = re.compile(
-    r"\[[^\]\s]{1,40}\][+*{?]|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$"
+    r"\[[^\]\s]{1,40}\][+*{?]|^\[\^?\w-\w[^\]\s]*\]$|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$"
 )
 _POSITION = re.compile(r"\d{1,7}:\d{1,7}(?::|$)")
 _IDENTIFIERS = re.compile(
-    r"\[?(?:TLS|SSL)_\w+(?:,\w*)*|S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]+-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
-    r"|[\^~=<>v]{0,3}\d+(?:\.\d+){1,3}(?:[-+.][a-z]+[\d.]*)?(?:\(.*)?|#[0-9a-f]{3,8}|[0-2](?:\.\d+){4,}(?:\\x00)?",
+    r"\[?(?:TLS|SSL)_\w+(?:,\w*)*|S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]{1,8}-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
+    r"|[\^~=<>v]{0,3}\d+(?:\.\d+){1,3}(?:[-+.][a-z]+[\d.]*)?(?:\(.*)?|#[0-9a-f]{3,8}|[0-2](?:\.\d+){4,}(?:\\x00)?"
+    r"|[\^~<>]=?\d[\d.]*(?:[|, ]{1,3}[\^~<>=]{0,2}\d[\d.]*)*|arn:[a-z-]+:\S+|[\w.]+(?:/\w+)+@\d{4}-\d\d-\d\d\S*"
+    r"|ENC\[[A-Z0-9_]+,data:\S*",
     re.IGNORECASE,
-)  # Windows accounts, SPDX licences, versions, colours, object identifiers
+)  # Windows accounts, SPDX licences, versions, colours, object identifiers, names of resources;
+# and what sops has encrypted
 _PLACE = re.compile(
     r"[\w.-]+:\d{2,5}(?:/[\w.-]*)?(?:,[\w.-]+:\d{2,5})*|(?:\d{1,3}\.){3}\d{1,3}(?:[/,:].*)?"
 )
 _SEGMENT = r"[a-z]{2,}\d?(?:[._-][a-z]+\d{0,2})*"
-_LAST_SEGMENT = r"(?:[A-Za-z]{2,}|\d{1,2})(?:[._-](?:[A-Za-z]{2,}|\d{1,4}))*"
+_LAST_SEGMENT = r"(?:[0-9a-f]{8,64}|[A-Za-z]{2,}|\d{1,2})(?:[._-](?:[A-Za-z]{2,}|\d{1,4}))*"
 _WORDY_PATH = re.compile(
     rf"(?:file:/*|\.{{0,2}}/|~/|@/)?(?:{_SEGMENT}/)+(?:v\d/)?(?:{_SEGMENT}/)*{_LAST_SEGMENT}/?"
 )  # words in every part, unlike base64 with a slash

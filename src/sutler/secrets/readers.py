@@ -63,6 +63,7 @@ _MORE_WORDS = re.compile(r"[.,;:!?)]?[ \t]{1,8}[A-Za-z.$(\"]")
 _HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
 _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
 _FLAG_VALUE = re.compile(r"[^\s\"'`<>|&;-][^\s\"'`<>]{2,400}")
+_SPACED_VALUE = re.compile(r"[^\s\"'`<>]{3,400}")
 _ELEMENT_VALUE = re.compile(r"[^<>\n]{1,2000}(?=</)")
 _PAIR_REST = re.compile(
     r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)",
@@ -70,7 +71,7 @@ _PAIR_REST = re.compile(
 )
 _PAIR_ELEMENT = re.compile(r"[\"'][^<>\n]{0,60}>[ ]?(?P<value>[^<>\s]{1,400})[ ]?</")
 _COMMANDS = re.compile(
-    r"(?<![-\w])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
+    r"(?<![-\w.])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
     r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b(?![(.=])",
     re.ASCII,
 )
@@ -132,8 +133,13 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             continue  # "arguments to pass to `run`"
         if separator == "," and not match["close"].strip("])*}"):
             continue
-        if not separator and at.text[here : here + 1] in (",", ";", ")", "+"):
-            continue  # the quote ends a string: `"no such token ", name`
+        empty = len(opener) == 2 and opener[0] == opener[1]
+        if (empty or not separator) and at.text[here : here + 1] in _AFTER_STRING:
+            continue  # the quote ends a string: `"no such token ", name`, `password = "";`
+        if separator == ":" and _is_choice(at, match):
+            continue
+        if match["wrap"].endswith("fingerprint("):  # `key = KeyFromFingerprint("…")`
+            continue
         how = _how(separator)
         if (how == "call" and not name_kinds.is_setter(name)) or name_kinds.kind_of(name) == "none":
             continue
@@ -153,10 +159,17 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
         here = match.end()
 
 
+_AFTER_STRING = (*",;)+]}&|: ", "")
 _SPOKEN = ("", "is", "was", "is:", "was:")
 _WORDY = (*_SPOKEN, "to", ",")
 _GOES_ON = re.compile(r"[ \t]?,[ \t]?[\w\"'`$\[{(-]")
 _COLON = re.compile(r"[ \t]?:(?!:)")
+
+
+def _is_choice(at: Stretch, head: re.Match[str]) -> bool:
+    """Whether the name is the first of two strings: `wrong ? "password" : "recovery_code"`."""
+    before = at.text[at.start : head.start("name")].rstrip(_NAME_LETTERS).rstrip("\"'` \t")
+    return before.endswith("?")
 
 
 def _how(separator: str) -> How:
@@ -179,7 +192,7 @@ def _in_list(at: Stretch, how: How, wrap: str, after: int) -> How:
 
 
 _LOOKUP = re.compile(
-    r"(?<![\w])(?:require|import|getenv|get|env|locator|find|query\w*|gettext|i18n|t|_)[ ]?\(\Z",
+    r"(?<![\w])(?:require|import|getenv|get|env|table|locator|find|query\w*|gettext|i18n|t|_)[ ]?\(\Z",
     re.IGNORECASE,
 )
 
@@ -249,7 +262,8 @@ def _read_dsn(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.DSN, at, at.start):
         start, stop = match.span("value")
         user = _left(at.text, match.start(), at.start)
-        yield Candidate(start, stop, user, "url")
+        if user != at.text[start:stop]:
+            yield Candidate(start, stop, user, "url")
 
 
 def _read_flag(at: Stretch) -> Iterator[Candidate]:
@@ -259,7 +273,7 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
             continue
         name, start = match["name"], value.start()
         if at.text.startswith("pass:", start):  # openssl's way to give a password
-            start += len("pass:")
+            name, start = "password", start + len("pass:")
         if len(name) <= 2 or name == "user":
             begin = at.start
             command = _COMMANDS.search(at.low, begin, match.start())
@@ -324,7 +338,7 @@ def _read_spaced(at: Stretch) -> Iterator[Candidate]:
     """Read `ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank
     between them."""
     for match in heads(grammar.SPACED, at, at.start):
-        value = _FLAG_VALUE.match(at.text, match.end(), at.end)
+        value = _SPACED_VALUE.match(at.text, match.end(), at.end)
         start, stop = match.span("name")
         if value and at.text[start:stop].isupper():
             yield Candidate(value.start(), value.end(), at.name(match), "flag")
@@ -337,6 +351,8 @@ def _read_vendor(at: Stretch) -> Iterator[Candidate]:
         here = match.end()
         value = _VENDOR_VALUE.match(at.text, here, at.end)
         name = at.name(match)
+        if name.endswith(" h1"):  # a line of go.sum: the digest of a module
+            continue
         if value and not name.lower().startswith("tiktoken") and not name_kinds.is_negative(name):
             here = value.end()
             yield Candidate(value.start(), value.end(), name, "vendor")

@@ -41,8 +41,8 @@ _SEQUENCES = (
     "98765432109876543210",
 )
 _TEMPLATE = re.compile(
-    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|_{4}|-{5}|={5}"
-    r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^![A-Za-z_$][A-Za-z_$.:/]*(?:[\s(\[]|\d{0,2}$)|^\.Values\.|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$"
+    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|[_-]xxx$|_{4}|-{5}|={5}"
+    r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^!(?:[A-Za-z][a-z]++|[A-Z]++|[a-z](?=[_$.:/(\[\d]|$)|[_$.:/])++(?:[\s(\[]|\d{0,2}$)|^\.Values\.|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$"
 )
 _CODE = re.compile(
     r"^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*){1,8}(?:\(.*)?$|^[A-Za-z_$][\w$.]*\(|^(?:new|await|return|lambda|function|func|def|if|not|self|this|null|None|nil|undefined)\b"
@@ -182,6 +182,7 @@ def is_random(value: str, least: int) -> bool:
             or digits * 5 >= len(value)
             or (classes(value) >= 3 and odd >= 4.1)
             or (len(value) >= 16 and _is_mixed(value, 2.2))
+            or (len(value) >= 10 and _is_mixed(value, 1.9))
         )
     return odd >= 4.6 and letters >= max(8, least - 4)
 
@@ -228,7 +229,7 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
         return 0.7 if any(is_random(part, 8) for part in re.split(r"[=;&]", value)) else 0.0
     if len(_ESCAPE.sub("", value)) < 4:
         return 0.0
-    if _CODE.match(value) and not _is_dotted_value(value, kind, how):
+    if _CODE.match(value) and not _is_dotted_value(value, kind, how, loose):
         return 0.0
     if _NUMBER.match(value) or (_PATHLIKE.search(value) and not is_random(value, 20)):
         return 0.0
@@ -241,23 +242,27 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
     if kind == "password":
         return _judge_password(value, how, loose)
     if kind == "secret":
-        if is_random(value, 8 if not loose else 16):
+        if how in ("call", "listed") and _is_word_list(value):
+            return 0.0
+        if is_random(value, 8 if not loose else 16) or (not loose and _SHORT_HEX.fullmatch(value)):
             return 0.8
-        odd = how in _DIRECT and not loose and value.isalnum() and len(value) >= 6
+        odd = how in _DIRECT and not loose and len(value) >= 6 and _RUN.fullmatch(value)
         return 0.5 if odd and strangeness(value) >= _STRANGE else 0.0
     if "=" in value.rstrip("="):
         return 0.0
     return 0.6 if is_random(value, 16 if not loose else 20) else 0.0
 
 
-def _is_dotted_value(value: str, kind: Kind, how: str) -> bool:
+def _is_dotted_value(value: str, kind: Kind, how: str, loose: bool) -> bool:
     """Return whether text that could be `object.attribute` is a value with a dot in it."""
     parts = value.split(".")
     if how == "quoted" and any(is_random(part, 10) for part in parts):
         return True
     if how != "prose" and any(is_random(part, 8) and _is_mixed(part, 2.2) for part in parts):
         return "(" not in value
-    if kind != "password" or how == "prose" or "(" in value or not any(map(str.isdigit, value)):
+    if kind == "weak" or (kind == "secret" and loose):
+        return False
+    if how == "prose" or "(" in value or not any(map(str.isdigit, value)):
         return False
     return strangeness(value) >= 4.5 or any(_is_mixed(part, 2.6) for part in value.split("."))
 
@@ -272,12 +277,18 @@ def _is_mixed(value: str, pace: float) -> bool:
 _ESCAPE = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrt0])")
 _DIRECT = ("quoted", "compare", "flag", "sql", "element", "bare")
 _PLAIN = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*[!@#$%&*]*[^\W_]*")
+_RUN = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
+_SHORT_HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,11}")
 _SNAKE = re.compile(r"-{0,2}[a-z]+\d?(?:[_-][a-z\d]+)+")
 _COMPOSED = re.compile(
     r"[A-Z][a-z]{2,15}[!@#$%&*]?\d{2,4}[!@#$%&*]{1,2}|[A-Z][a-z]{2,15}[@#$%&*]\d{2,4}"
 )
 """Typical answers to a rule that wants a capital, a digit and a mark: `Password1234!`."""
 _STRANGE = 4.4
+
+
+def _is_word_list(value: str) -> bool:
+    return _SNAKE.fullmatch(value.lower()) is not None and strangeness(value) < _STRANGE
 
 
 def _judge_password(value: str, how: str, loose: bool) -> float:
@@ -289,11 +300,12 @@ def _judge_password(value: str, how: str, loose: bool) -> float:
         return 0.0
     if classes(value) >= 2 and any(char.isdigit() for char in value):
         return 0.7 if not loose else 0.55
-    if strangeness(value) >= _STRANGE and (how in _DIRECT or len(value) >= 6):
+    direct = how in _DIRECT
+    if strangeness(value) >= (_STRANGE if direct else 4.1) and (direct or len(value) >= 5):
         return 0.7 if not loose else 0.5
     # a plain word: people use them, but only an explicit assignment counts
     plain = len(value) >= 4 and _PLAIN.fullmatch(value) is not None
-    return 0.5 if plain and how in _DIRECT and not loose else 0.0
+    return 0.5 if plain and direct and not loose else 0.0
 
 
 def judge_format(value: str) -> bool:
@@ -331,14 +343,14 @@ def judge_basic(value: str) -> float:
         pair = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
     except (binascii.Error, ValueError):
         return 0.0
-    return 0.9 if ":" in pair and pair.isprintable() else 0.0
+    return 0.9 if pair.partition(":")[2] and pair.isprintable() else 0.0
 
 
 def judge_header(scheme: str, value: str) -> float:
     scheme = scheme.lower()
     if scheme == "basic":
         return judge_basic(value)
-    if is_placeholder(value) or _CODE.match(value):
+    if is_placeholder(value) or (_CODE.match(value) and not _is_mixed(value, 2.6)):
         return 0.0
     return 0.8 if is_random(value, 12 if scheme in ("bearer", "apikey", "oauth") else 20) else 0.0
 
@@ -352,7 +364,7 @@ _SAMPLE_ACCOUNT = ("scott", "tiger")  # of every Oracle manual, and of texts tha
 def judge_url(value: str, user: str) -> float:
     if (
         is_placeholder(value)
-        or value in (user, "password")
+        or value == "password"
         or value.startswith(("$", "{", "%s", ":"))
         or "[" in user + value  # a pattern of addresses
         or (user, value) == _SAMPLE_ACCOUNT
