@@ -35,7 +35,9 @@ def read(text: str, start: int, limit: int, end: int) -> Iterator[tuple[int, int
         if begin["putty"]:
             yield from _putty(text, begin.end())
         elif (stop := _end_on_line(text, begin.end(), end)) >= 0:
-            if _MATERIAL.search(text, begin.end(), min(stop, begin.end() + _NEAR)):
+            shortened = "..." in text[begin.end() : stop]  # as documents show one
+            near = min(stop, begin.end() + _NEAR)
+            if not shortened and _MATERIAL.search(text, begin.end(), near):
                 yield begin.end(), stop
         else:
             last = begin

@@ -18,7 +18,7 @@ from sutler.secrets.format_table import words
 # that fill source code and never hold one, such as path, patch, side and author, are excluded here.
 NAMES = (
     r"p(?:ass(?:w(?:or)?ds?|wort|phrase|code|wd|e)?|wd|swd|sw|assw?rd|(?<![a-z0-9].)(?:w(?![a-z])|in|at(?!h|ch|t)))"
-    r"|s(?:ecrets?|ession_?-?id|(?<!\w.)id(?!e)|ignature|alt|eed|enha)|t(?:okens?|otp)|keys?"
+    r"|s(?:ecrets?|ession_?-?id|(?<!\w.)id(?!e)|alt|eed|enha)|t(?:okens?|otp)|keys?"
     r"|a(?:uth(?:orization|(?!or))|pi_?-?keys?)"
     r"|c(?:red(?:ential)?s?|ookie|ipher|onnection_?string|ontrase)|jwt|otp|hotp|n(?:once|key)|bearer|webhook|dsn|license"
 )

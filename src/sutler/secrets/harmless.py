@@ -39,16 +39,17 @@ _CHECKS = re.compile(
 _MIGRATION = re.compile(r"\d{4}_[a-z]\w*")  # of Django: `("auth", "0013_auto_20221214_1224")`
 _FILE = re.compile(r"(?:~|\.{1,2})?(?:/[\w .@+-]+){2,}\.[A-Za-z]\w{0,5}")
 _SCOPE = re.compile(r"[\w<>-]+/\d{8}/[a-z\d-]+/[\w-]+/aws4_request")  # the key's id has a format
+_SHORTCUT = re.compile(r"(?:(?:Alt|Ctrl|Shift|Command|Cmd|Meta|Option)-)+\w+(?:\|.*)?")
 _REPEATED = re.compile(r"(.)\1{7}")
 _IDENTIFIER = re.compile(r"[A-Za-z]+\d?(?:[_.-][A-Za-z]+)+|[A-Za-z]+")
 _TRANSLATIONS = re.compile(
-    r"(?:^|/)(?:langs?|languages?|locales?|l10n|i18n|translations?)(?:/|\.[a-z]{2}\b)"
+    r"(?:^|/)(?:langs?|languages?|locales?|l10n|i18n|localis?z?ations?|translations?)(?:/|\.[a-z]{2}\b)"
     r"|/values-[a-z]{2}[\w-]*/|\.arb\Z",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|creds|credential)")
 _HUMP = re.compile(r"[a-z][A-Z]|[_.-]")
-_GENERATED = re.compile(r"[A-Za-z0-9+/_-]{16,}")
+_GENERATED = re.compile(r"[A-Za-z0-9+_-]{16,}")
 
 
 @lru_cache(maxsize=4096)
@@ -70,6 +71,7 @@ def is_harmless(value: str) -> bool:
         or _CHECKS.fullmatch(value) is not None
         or _SCOPE.fullmatch(value) is not None
         or _MIGRATION.fullmatch(value) is not None
+        or _SHORTCUT.fullmatch(value) is not None
     )
 
 
@@ -82,12 +84,12 @@ def is_translation(value: str, path: str) -> bool:
 def _is_algorithm(value: str) -> bool:
     """Return whether a value is words of ciphers and short numbers: `aes-256-cbc`,
     `AES/CBC/PKCS5Padding`, `scram-sha-256`."""
-    pieces = _PIECE.findall(value) if len(value) <= 40 else []
+    pieces = _PIECE.findall(value) if len(value) <= 400 else []
     named = [piece for piece in pieces if piece.isalpha()]
     return bool(named) and all(
         piece in _ALGORITHMS
         or (piece.isdigit() and len(piece) <= 4)
-        or (len(piece) == 1 and piece in "-_/+ :")
+        or set(piece) <= set("-_/+ :!")
         for piece in pieces
     )
 
@@ -96,12 +98,13 @@ def is_address(value: str) -> bool:
     """Return whether a value is an address without credentials: nothing before an `@`, and no long
     run in its path."""
     _, scheme, rest = value.partition("://")
+    place = rest.partition("/")[2] + rest.partition("?")[2]
     return (
         bool(scheme)
         and "@" not in rest
         and not any(
             re.search("[0-9]", run) and re.search("[A-Za-z]", run)
-            for run in _GENERATED.findall(rest)
+            for run in _GENERATED.findall(place)
         )
     )
 

@@ -37,7 +37,7 @@ def kind_of(name: str) -> Kind:
     if last == "hash" and _says_password(parts[:-1]):  # of MD5 and the like: has no form of its own
         return "weak"
     if last in _NEGATIVE_LAST or (
-        len(parts) > 1 and parts[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS
+        len(parts) > 1 and {parts[0], parts[-2]} & _NEGATIVE_FIRST and last in _WEAK_WORDS
     ):
         return "none"
     if _says_password(parts) or joined.endswith(("password", "passwd", "pwd", "passphrase")):

@@ -75,6 +75,7 @@ _COMMANDS = re.compile(
     r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b(?![(.=])",
     re.ASCII,
 )
+_REST_OF_FLAGS = ("rint", "rune", "erm", "ath")  # of `find`
 _LOGIN_FIRST = (
     "docker",
     "podman",
@@ -138,8 +139,8 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             continue  # the quote ends a string: `"no such token ", name`, `password = "";`
         if separator == ":" and _is_choice(at, match):
             continue
-        if match["wrap"].endswith("fingerprint("):  # `key = KeyFromFingerprint("…")`
-            continue
+        if match["wrap"].endswith("fingerprint(") or (separator == "::" and match["wrap"]):
+            continue  # `key = KeyFromFingerprint("…")`, `key::format_id("…")`
         how = _how(separator)
         if (how == "call" and not name_kinds.is_setter(name)) or name_kinds.kind_of(name) == "none":
             continue
@@ -167,7 +168,7 @@ _COLON = re.compile(r"[ \t]?:(?!:)")
 
 
 def _is_choice(at: Stretch, head: re.Match[str]) -> bool:
-    """Whether the name is the first of two strings: `wrong ? "password" : "recovery_code"`."""
+    """Return whether the name is the first of two strings: `bad ? "password" : "recovery_code"`."""
     before = at.text[at.start : head.start("name")].rstrip(_NAME_LETTERS).rstrip("\"'` \t")
     return before.endswith("?")
 
@@ -212,6 +213,8 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
         if match["close"] == "}" and match["name"] == "pwd":  # ${PWD}: the working directory
             continue
         raw = value.group()
+        if raw[0] == ":" == at.text[here - 1]:  # `PKey::RSA`
+            continue
         raw = raw[: raw.find("&")] if raw.find("&") > 0 else raw
         if following := _NEXT_PAIR.search(raw):
             raw = raw[: following.start()]
@@ -284,6 +287,11 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
                 and at.low[match.end() - 1] == " "
             ):
                 continue  # `mysql -p word`: the word is a database, the password is asked for
+            attached = name == "p" and at.low[match.end() - 1] == "p"
+            if attached and value.group().startswith(_REST_OF_FLAGS):
+                continue
+            if name == "p" and not attached and value.group().isdigit():
+                continue  # a port
             if not command or (
                 name == "p"
                 and command.group() in _LOGIN_FIRST

@@ -278,8 +278,6 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
         return 0.0, ""
     if loose and not (_inside_string(text, candidate.start) or verdict.is_scrambled(value)):
         return 0.0, ""
-    if candidate.name == "Signature" and _REQUEST_SIGNATURE.fullmatch(value):
-        return 0.0, ""
     if _restates(value, candidate.name):
         return 0.0, ""
     plural = candidate.name.lower().endswith(("passwords", "passwds", "pwds"))
@@ -301,7 +299,6 @@ def _letters(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-_REQUEST_SIGNATURE = re.compile("[0-9a-f]{64}")  # of AWS: for one request of one minute
 _DIGIT = re.compile("[0-9]")
 _BRACKET = re.compile(r"[(\[{]")
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")

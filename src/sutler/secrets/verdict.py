@@ -41,7 +41,7 @@ _SEQUENCES = (
     "98765432109876543210",
 )
 _TEMPLATE = re.compile(
-    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|[_-]xxx$|_{4}|-{5}|={5}"
+    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|[_-]xxx$|EXAMPLE|^:[a-z:]+:`|^file:|_{4}|-{5}|={5}"
     r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^!(?:[A-Za-z][a-z]++|[A-Z]++|[a-z](?=[_$.:/(\[\d]|$)|[_$.:/])++(?:[\s(\[]|\d{0,2}$)|^\.Values\.|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$"
 )
 _CODE = re.compile(
@@ -50,6 +50,9 @@ _CODE = re.compile(
 _PATHLIKE = re.compile(
     r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|[a-z][a-z0-9+.-]{1,12}://)|^[\w.-]+(?:/[\w.-]+)+/?$|\.(?:pem|key|crt|cer|json|ya?ml|txt|py|js|go|java|html?|php|rb|conf|cfg|ini|md|jks|p12|pub|xml|sh|com|org|net|io|local)$"
 )
+_FILE_NAME = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|json|ya?ml|jks|p12|pub|xml)")
+_IDENTIFIES = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+(?:-\d{1,3})?")
+# words and a number, as views name their parts
 _ASCII_WORD = re.compile(r"(?!\\u)[0-9A-Za-z]{2}|[0-9A-Za-z][!-~][0-9A-Za-z]|[!-/:-@\[-`{-~]{4}")
 _MASKED = re.compile(
     r"[xX]{6}|\*{3}|\.{4}|0{12}|1{12}|_{4}|(?i:example|placeholder|your[_-]|replace[_-]?me|redacted|abcdefghij|1234567890abc)"
@@ -112,6 +115,8 @@ def is_placeholder(value: str) -> bool:
     lowered = value.lower()
     if any(lowered in sequence for sequence in _SEQUENCES) or _typed_in_order(lowered):
         return True
+    if len(value) >= 16 and "".join(sorted(set(value))) == value:  # an alphabet
+        return True
     parts = [word.lower() for word in WORD.findall(value)]
     letters = [word for word in parts if not word.isdigit()]
     if not letters:
@@ -145,7 +150,7 @@ def _counting(word: str) -> bool:
 
 def _known(word: str) -> bool:
     """Return whether a word consists of words of examples, also without separators."""
-    if word in _PLACEHOLDER_WORDS:
+    if word in _PLACEHOLDER_WORDS or word.removeprefix("my") in _PLACEHOLDER_WORDS:
         return True
     reach = {0}
     for stop in range(2, len(word) + 1):
@@ -233,6 +238,8 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
         return 0.0
     if _NUMBER.match(value) or (_PATHLIKE.search(value) and not is_random(value, 20)):
         return 0.0
+    if _FILE_NAME.fullmatch(value) or (kind == "weak" and _IDENTIFIES.fullmatch(value)):
+        return 0.0
     if any(char.isspace() for char in value):
         return 0.7 if kind != "weak" and _holds_random(value) else 0.0
     if value.startswith("{"):
@@ -301,7 +308,7 @@ def _judge_password(value: str, how: str, loose: bool) -> float:
     if classes(value) >= 2 and any(char.isdigit() for char in value):
         return 0.7 if not loose else 0.55
     direct = how in _DIRECT
-    if strangeness(value) >= (_STRANGE if direct else 4.1) and (direct or len(value) >= 5):
+    if strangeness(value) >= (4.1 if how == "call" else _STRANGE) and (direct or len(value) >= 5):
         return 0.7 if not loose else 0.5
     # a plain word: people use them, but only an explicit assignment counts
     plain = len(value) >= 4 and _PLAIN.fullmatch(value) is not None
