@@ -27,7 +27,7 @@ from msgspec import Struct
 from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.store.records import GENESIS, AuditEntry, AuditRow, canonical, sha256
 from sutler.store.sql import Store
-from sutler.store.state import private_file, write_all
+from sutler.store.state import private_file
 from sutler.system import fs
 
 EVERY = 128  # signing each row would slow each call; so many rows may be cut off unseen
@@ -104,7 +104,8 @@ class Ledger:
         fd = fs.open(self._path, fs.O_RDWR | fs.O_APPEND | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         try:
             _drop_torn(fd)
-            write_all(fd, line)  # one call as a rule: appends of several processes do not mix
+            with open(fd, "wb", closefd=False) as file:
+                file.write(line)  # by one call as a rule: appends of several processes do not mix
             fs.fsync(fd)
         finally:
             fs.close(fd)

@@ -21,7 +21,6 @@ from sutler.errors import ConflictError, RefusedError, SutlerError
 from sutler.paths import RelPath, dirname, quote
 from sutler.scan.root import DIRECTORY, TEMPORARY, Root, read_descriptor
 from sutler.scan.snapshot import Problem
-from sutler.store.state import write_all
 from sutler.system import exchange, fs
 
 _NEW = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
@@ -161,7 +160,8 @@ class Replacement:
             fs.close(fd)
 
     def _fill(self, fd: int, after: Held) -> None:
-        write_all(fd, after.data)
+        with open(fd, "wb", closefd=False) as file:
+            file.write(after.data)
         if self._before.digest:
             self._like_the_old(fd, after.mode)
         else:

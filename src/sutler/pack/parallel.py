@@ -11,11 +11,10 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Generator
-from typing import Generic, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
 import msgspec
 
-from sutler.store.state import write_all
 from sutler.system import cores, may_fork, widen
 
 _SIZE = 8  # bytes before each answer: its length
@@ -63,7 +62,7 @@ class _Pool(Generic[T]):
         self._count = count
         self._workers = workers
         self._pids: list[int] = []
-        self._pipes: list[int] = []
+        self._pipes: list[BinaryIO] = []
 
     def start(self) -> None:
         for number in range(self._workers):
@@ -71,38 +70,34 @@ class _Pool(Generic[T]):
             self._pids.append(pid)
             self._pipes.append(pipe)
 
-    def answer(self, index: int) -> bytes | bytearray:
+    def answer(self, index: int) -> bytes:
         """Return the result for `index`; empty if its worker ended without it."""
-        number = (index - 1) % self._workers
-        pipe = self._pipes[number]
-        size = _exactly(pipe, _SIZE) if pipe >= 0 else b""
-        answer = _exactly(pipe, int.from_bytes(size, "little")) if size else b""
-        if not answer and pipe >= 0:
-            os.close(pipe)
-            self._pipes[number] = -1
-        return answer
+        pipe = self._pipes[(index - 1) % self._workers]
+        size = int.from_bytes(pipe.read(_SIZE), "little")
+        answer = pipe.read(size)
+        return answer if len(answer) == size else b""
 
     def close(self) -> None:
         for pipe in self._pipes:
-            if pipe >= 0:
-                os.close(pipe)  # a worker that still writes gets a closed pipe and ends
+            pipe.close()  # a worker that still writes gets a closed pipe and ends
         for pid in self._pids:
             try:
                 os.waitpid(pid, 0)
             except ChildProcessError:  # a parent of ours ignores the end of children, and so do we
                 continue
 
-    def _forked(self, number: int) -> tuple[int, int]:
+    def _forked(self, number: int) -> tuple[int, BinaryIO]:
         out, into = os.pipe()
         widen(into)
         pid = os.fork()
         if pid:
             os.close(into)
-            return pid, out
+            return pid, open(out, "rb")
         code = 1
         try:
-            for pipe in (out, *self._pipes):
-                os.close(pipe)
+            os.close(out)
+            for pipe in self._pipes:
+                pipe.close()
             self._serve(number, into)
             code = 0
         except BaseException:  # noqa: S110
@@ -112,18 +107,9 @@ class _Pool(Generic[T]):
 
     def _serve(self, number: int, into: int) -> None:
         encode = msgspec.msgpack.Encoder().encode
-        for index in range(1 + number, self._count, self._workers):
-            answer = encode(self._work(index))
-            write_all(into, len(answer).to_bytes(_SIZE, "little") + answer)
-
-
-def _exactly(pipe: int, size: int) -> bytes | bytearray:
-    """Read exactly `size` bytes; empty if the pipe ends before."""
-    answer = bytearray(size)
-    rest = memoryview(answer)
-    while rest:
-        received = os.readv(pipe, [rest])
-        if not received:
-            return b""
-        rest = rest[received:]
-    return answer
+        with open(into, "wb") as pipe:
+            for index in range(1 + number, self._count, self._workers):
+                answer = encode(self._work(index))
+                pipe.write(len(answer).to_bytes(_SIZE, "little"))
+                pipe.write(answer)
+                pipe.flush()

@@ -19,7 +19,6 @@ from sutler.languages.facts import Facts
 from sutler.languages.table import facts_version
 from sutler.ranking.index import Doc
 from sutler.store import home
-from sutler.store.state import write_all
 from sutler.system import cores, fs
 
 LIMIT = 48_000_000
@@ -85,7 +84,8 @@ class KeptFacts:
         except (OSError, SutlerError):
             return
         try:
-            write_all(descriptor, b"".join(records))
+            with open(descriptor, "wb", closefd=False) as stream:
+                stream.write(b"".join(records))
         except OSError:  # no space, most likely; the checksum detects a truncated record
             pass
         finally:

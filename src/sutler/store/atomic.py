@@ -6,15 +6,13 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from sutler.errors import SutlerError
 from sutler.paths import quote
 from sutler.scan.root import TEMPORARY
-from sutler.store.state import write_all
 from sutler.system import fs
 
-Write = Callable[[bytes], None]
+Write = Callable[[bytes], object]
 """Append to the file."""
 
 
@@ -46,8 +44,8 @@ def replacing(path: str) -> Iterator[Write]:
     try:
         mode, old = _mode_of(fd, directory, name)
         if mode is None:
-            with open(path, "wb", buffering=0) as stream:
-                yield partial(write_all, stream.fileno())
+            with open(path, "wb") as stream:
+                yield stream.write
         else:
             with _replaced(fd, name, mode, wait=old) as write:
                 yield write
@@ -95,7 +93,8 @@ def _replaced(fd: int, name: str, mode: int, *, wait: bool) -> Iterator[Write]:
     file = fs.open(temporary, flags, 0o600, dir_fd=fd)
     try:
         try:
-            yield partial(write_all, file)
+            with open(file, "wb", closefd=False) as stream:
+                yield stream.write
             os.fchmod(file, mode)
             if wait:
                 fs.fsync(file)  # before the rename: a power cut must not leave an empty file

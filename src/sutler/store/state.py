@@ -78,7 +78,8 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
     try:
         os.fchmod(fd, 0o600)
         if content:
-            write_all(fd, content)
+            with open(fd, "wb", closefd=False) as file:
+                file.write(content)
             if durable:
                 fs.fsync(fd)
     finally:
@@ -90,13 +91,6 @@ def replace_private(path: str, content: bytes) -> None:
     temporary = f"{path}.{os.urandom(8).hex()}"
     private_file(temporary, content)
     os.replace(temporary, path)
-
-
-def write_all(fd: int, data: bytes) -> None:
-    """Write all of it, however few bytes a system call takes."""
-    left = memoryview(data)
-    while left:
-        left = left[os.write(fd, left) :]
 
 
 def refuse_inside(state: str, root: str) -> None:

@@ -12,8 +12,6 @@ import pytest
 
 from sutler.errors import SutlerError
 from sutler.store.atomic import write_atomic
-from sutler.store.state import write_all
-from tests.limits import exit_code
 
 
 def chunks(*, fail: bool = False) -> Iterator[bytes]:
@@ -151,19 +149,3 @@ def test_a_name_at_the_length_limit(tmp_path: Path) -> None:
     write_atomic(f"{tmp_path}/{'n' * 255}", [b"x"])
     write_atomic(f"{tmp_path}/{'é' * 127}", [b"x"])
     assert len(os.listdir(tmp_path)) == 2
-
-
-def test_bytes_arrive_whole_however_few_a_call_takes() -> None:
-    """More than a pipe holds, through a reader that takes a part at a time."""
-    data = b"".join(b"%d," % number for number in range(50_000))
-    out, into = os.pipe()
-    pid = os.fork()
-    if not pid:
-        os.close(out)
-        write_all(into, data)
-        os._exit(0)
-    os.close(into)
-    with open(out, "rb", buffering=0) as stream:
-        came = b"".join(iter(lambda: stream.read(3_000), b""))
-    exit_code(pid)
-    assert came == data
