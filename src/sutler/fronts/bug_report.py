@@ -11,8 +11,9 @@ import linecache
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
+from types import CodeType
 from typing import TYPE_CHECKING
 
 from sutler.errors import SutlerError
@@ -93,7 +94,7 @@ def _traceback(error: BaseException) -> Iterator[str]:
         yield from _traceback(earlier)
         yield "which led to:"
     yield "traceback, most recent call last:"
-    frames = list(_frames(error.__traceback__))
+    frames = list(_frames(error))
     if len(frames) > _FIRST + _LAST:
         frames[_FIRST:-_LAST] = [f"  ... {len(frames) - _FIRST - _LAST} more frames"]
     yield from frames
@@ -107,28 +108,26 @@ def _message(error: BaseException) -> str:
         return "(no text)"
 
 
-def _frames(trace: TracebackType | None) -> Iterator[str]:
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        module = str(trace.tb_frame.f_globals.get("__name__", "?"))
-        yield f"  {module}:{trace.tb_lineno} in {code.co_qualname}"
+def _frames(error: BaseException) -> Iterator[str]:
+    for module, line, code in _steps(error):
+        yield f"  {module}:{line} in {code.co_qualname}"
         # Lines of other packages are omitted: they could be a user's own script.
         if module.startswith("sutler.") and (
-            line := linecache.getline(code.co_filename, trace.tb_lineno).strip()
+            text := linecache.getline(code.co_filename, line).strip()
         ):
-            yield f"    {line}"
-        trace = trace.tb_next
+            yield f"    {text}"
 
 
 def _place(error: BaseException) -> str:
     """Return the innermost frame of this package."""
-    place, trace = "sutler", error.__traceback__
-    while trace is not None:
-        module = str(trace.tb_frame.f_globals.get("__name__", ""))
-        if module.startswith("sutler."):
-            place = f"{module}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return place
+    places = [f"{name}:{line}" for name, line, _ in _steps(error) if name.startswith("sutler.")]
+    return places[-1] if places else "sutler"
+
+
+def _steps(error: BaseException) -> Iterator[tuple[str, int, CodeType]]:
+    """Yield the module, line and code of each frame of a traceback."""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        yield str(frame.f_globals.get("__name__", "?")), line, frame.f_code
 
 
 def _clean(text: str, environ: Mapping[str, str]) -> str:

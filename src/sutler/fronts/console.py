@@ -321,6 +321,20 @@ def _write(block: bytes | memoryview) -> None:
         ) from None
 
 
+def claim_streams() -> tuple[int, int]:
+    """Take stdin and stdout for the protocol: a print, a warning or a child process gets /dev/null
+    and stderr."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    os.set_inheritable(incoming, False)
+    os.set_inheritable(outgoing, False)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return incoming, outgoing
+
+
 def forget_stdout() -> None:
     """Point stdout at the null device after its reader left; the interpreter flushes it at exit."""
     null = os.open(os.devnull, os.O_WRONLY)

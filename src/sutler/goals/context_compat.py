@@ -25,7 +25,7 @@ from sutler.goals.section import components
 from sutler.paths import RelPath, quote
 from sutler.scan.git import find_repository
 from sutler.scan.root import Root
-from sutler.scan.snapshot import Excluded, Problem, ScanRules, Snapshot
+from sutler.scan.snapshot import Excluded, Problem, ScanRules, Snapshot, covered
 
 _MARKS = (
     codecs.BOM_UTF8,
@@ -129,15 +129,8 @@ def _scanned(folder: str, cwd: str, rules: ScanRules) -> Snapshot:
         for exclusion in snapshot.excluded
         if exclusion.reason == "ignored" and os.path.basename(exclusion.rule.source) != ".gitignore"
     }
-    entries = [entry for entry in bare.entries if not _below_any(entry.path, ignored)]
+    entries = [entry for entry in bare.entries if not covered(entry.path, ignored)]
     return replace(bare, entries=tuple(entries))
-
-
-def _below_any(path: str, closed: set[str]) -> bool:
-    names = path.split("/")
-    return path in closed or any(
-        "/".join(names[:depth]) + "/" in closed for depth in range(1, len(names))
-    )
 
 
 def _left_out(path: str, exclusion: Excluded) -> str:

@@ -20,7 +20,7 @@ from sutler.scan.commits import plumbing
 from sutler.scan.git import find_repository
 from sutler.scan.objects import Blob, blob_id, contents, resolve, tree_of
 from sutler.scan.root import Root
-from sutler.scan.snapshot import Problem, ScanRules, Snapshot
+from sutler.scan.snapshot import Problem, ScanRules, Snapshot, covered
 from sutler.scan.walk import scan
 
 MAX_COMPARED = 64 * 1024 * 1024
@@ -110,7 +110,7 @@ def _unstaged(git: str, index: Mapping[str, Blob], root: Root, snapshot: Snapsho
     with root.reader() as reader:
         for path, blob in index.items():
             if path not in here:
-                if not _left_out(path, closed):
+                if not covered(path, closed):
                     old[path] = blob
                 continue
             read = reader.read(RelPath(path), MAX_COMPARED)
@@ -129,7 +129,7 @@ def _diff(git: str, old: Mapping[str, Blob], new: Mapping[str, Blob], snapshot: 
     paths = [
         path
         for path in sorted({*old, *new})
-        if not _left_out(path, closed) and _id(old, path) != _id(new, path)
+        if not covered(path, closed) and _id(old, path) != _id(new, path)
     ]
     before, after = (
         contents(git, [files[path] for path in paths if path in files]) for files in (old, new)
@@ -142,13 +142,6 @@ def _diff(git: str, old: Mapping[str, Blob], new: Mapping[str, Blob], snapshot: 
 
 def _id(files: Mapping[str, Blob], path: str) -> str:
     return files[path].id if path in files else ""
-
-
-def _left_out(path: str, closed: frozenset[str]) -> bool:
-    folders = path.split("/")
-    return path in closed or any(
-        "/".join(folders[:depth]) + "/" in closed for depth in range(1, len(folders))
-    )
 
 
 def _joined(old: Texts, new: Texts) -> str:

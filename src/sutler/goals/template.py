@@ -18,7 +18,9 @@ from importlib.util import find_spec
 import msgspec
 
 from sutler.errors import SutlerError, UsageError
+from sutler.formats.document import Pack
 from sutler.goals.tera_worker import CPU_SECONDS, MEMORY_BYTES, REFUSED, TOO_LONG
+from sutler.paths import quote
 
 Value = str | int | float | bool | None | list["Value"] | Mapping[str, "Value"]
 Loader = Callable[[str], str | None]
@@ -86,6 +88,36 @@ def render(
     if done.returncode == 0:
         return done.stdout.decode()
     raise _error(done.returncode, done.stderr.decode(errors="replace"), name, main)
+
+
+def template_text(template: str, name: str, pack: Pack) -> str:
+    """Render a template with a pack's files. It reads no file and no environment."""
+    return render(template, context_of(pack), name=name)
+
+
+def context_of(pack: Pack) -> dict[str, Value]:
+    """Return the names that a template may use; docs/guide.md lists them."""
+    preamble = pack.preamble
+    return {
+        "project": quote(preamble.project),
+        "header": preamble.header.text,
+        "goal": preamble.goal.text,
+        "instructions": preamble.instructions.text,
+        "tree": preamble.tree.text,
+        "transforms": list(preamble.transforms),
+        "files": [
+            {
+                "path": quote(section.path),
+                "text": section.body.text,
+                "language": section.language,
+                "level": section.level,
+                "reason": section.reason,
+            }
+            for section in pack.sections
+        ],
+        "not_shown": [quote(path) for path in pack.listing.paths],
+        "unnamed": pack.listing.unnamed,
+    }
 
 
 def _free_name(files: Mapping[str, str]) -> str:

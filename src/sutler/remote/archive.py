@@ -7,8 +7,10 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from hashlib import file_digest
+from typing import IO, NamedTuple
 
 from sutler.errors import RefusedError
 from sutler.paths import quote
@@ -19,8 +21,14 @@ TARS = (".tar.gz", ".tgz", ".tar", ".tar.xz", ".tar.bz2")
 _BROKEN = (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, ValueError,
            RuntimeError, NotImplementedError)  # fmt: skip
 
-Member = tuple[str, int, bool, object]
-"""Name, size, whether it is executable, and the library's own record of it."""
+
+class Member(NamedTuple):
+    """A regular file of an archive, and how to open it."""
+
+    name: str
+    size: int
+    executable: bool
+    open: Callable[[], IO[bytes] | None]
 
 
 def is_archive(path: str) -> bool:
@@ -56,40 +64,42 @@ def unpacked(path: str, environ: Mapping[str, str]) -> str:
 
 def _fill(path: str, writer: Writer, what: str) -> None:
     if path.lower().endswith(ZIPS):
-        with zipfile.ZipFile(path) as opened:
-            members = list(_of_zip(opened))
-            cut = _top(members)
-            for name, size, executable, info in members:
-                _checked(name, what, writer, size)
-                with opened.open(info) as stream:  # type: ignore[arg-type]  # ours, as above
-                    writer.write(name[cut:], _bounded(stream.read(size + 1), size, what),
-                                 executable=executable)  # fmt: skip
-        return
-    with tarfile.open(path, "r:*") as tar:
-        members = list(_of_tar(tar))
-        cut = _top(members)
-        for name, size, executable, info in members:
-            _checked(name, what, writer, size)
-            file = tar.extractfile(info)  # type: ignore[arg-type]  # ours, as above
-            data = file.read(size + 1) if file is not None else b""
-            writer.write(name[cut:], _bounded(data, size, what), executable=executable)
+        with zipfile.ZipFile(path) as archive:
+            _write(list(_of_zip(archive)), writer, what)
+    else:
+        with tarfile.open(path, "r:*") as tar:
+            _write(list(_of_tar(tar)), writer, what)
 
 
-def _of_zip(opened: zipfile.ZipFile) -> Iterator[Member]:
+def _write(members: list[Member], writer: Writer, what: str) -> None:
+    cut = _top(members)
+    for name, size, executable, opened in members:
+        _checked(name, what, writer, size)
+        stream = opened()
+        data = b""
+        if stream is not None:
+            with stream:
+                data = stream.read(size + 1)
+        writer.write(name[cut:], _bounded(data, size, what), executable=executable)
+
+
+def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
     seen: set[str] = set()
-    for info in opened.infolist():
+    for info in archive.infolist():
         mode = info.external_attr >> 16
         if info.is_dir() or (stat.S_IFMT(mode) and not stat.S_ISREG(mode)):
             continue
-        if info.filename not in seen:
-            seen.add(info.filename)
-            yield info.filename, info.file_size, bool(mode & 0o100), info
+        name = info.filename
+        if name not in seen:
+            seen.add(name)
+            yield Member(name, info.file_size, bool(mode & 0o100), partial(archive.open, info))
 
 
-def _of_tar(opened: tarfile.TarFile) -> Iterator[Member]:
-    last = {info.name: info for info in opened if info.isreg()}
+def _of_tar(tar: tarfile.TarFile) -> Iterator[Member]:
+    last = {info.name: info for info in tar if info.isreg()}
     for name, info in last.items():
-        yield name.removeprefix("./"), info.size, bool(info.mode & 0o100), info
+        opened = partial(tar.extractfile, info)
+        yield Member(name.removeprefix("./"), info.size, bool(info.mode & 0o100), opened)
 
 
 def _top(members: list[Member]) -> int:

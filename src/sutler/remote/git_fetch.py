@@ -238,11 +238,10 @@ def _git(remote: Remote, words: Sequence[str], folder: str, environ: Mapping[str
         raise SutlerError(
             "git is not installed", next_step="install git, or pack a folder or an archive"
         ) from None
-    with _Watch(child, folder if words[0] == "fetch" else "") as watch:
-        out, err = watch.talk()
-    if watch.stopped:
+    out, err, exceeded = _talk(child, folder if words[0] == "fetch" else "")
+    if exceeded:
         raise RefusedError(
-            f"fetching {quote(remote.url)} was stopped: it took too {watch.stopped}",
+            f"fetching {quote(remote.url)} was stopped: it took too {exceeded}",
             rule=f"at most {SECONDS:.0f} seconds and {LARGEST_FETCH:,} bytes",
             next_step="clone it yourself and pack the clone",
         )
@@ -262,39 +261,24 @@ def _failure(remote: Remote, err: bytes) -> SutlerError:
     )
 
 
-class _Watch:
-    """A child process with limits on output, time and disk; its own children end with it."""
-
-    def __init__(self, child: subprocess.Popen[bytes], folder: str) -> None:
-        self._child = child
-        self._folder = folder
-        self.stopped = ""
-
-    def __enter__(self) -> _Watch:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._child.pid, signal.SIGKILL)
-        self._child.wait()
-        for pipe in (self._child.stdout, self._child.stderr):
-            if pipe is not None:
-                pipe.close()
-
-    def talk(self) -> tuple[bytes, bytes]:
-        """Wait for the child in short turns, so that limits are checked."""
-        until = time.monotonic() + SECONDS
+def _talk(child: subprocess.Popen[bytes], folder: str) -> tuple[bytes, bytes, str]:
+    """Wait for a child in short turns, and end it with everything that it started. Return its
+    output, and the limit that it exceeded: of time, of output, or of disk below `folder`."""
+    until = time.monotonic() + SECONDS
+    try:
         while True:
             try:
-                out, err = self._child.communicate(timeout=_PAUSE)
+                out, err = child.communicate(timeout=_PAUSE)
+                return out, err, "much output" if len(out) > _OUTPUT else ""
             except subprocess.TimeoutExpired:
                 if time.monotonic() > until:
-                    self.stopped = "long"
-                elif self._folder and size_of(self._folder) > LARGEST_FETCH:
-                    self.stopped = "much room"
-                if self.stopped:
-                    return b"", b""
-                continue
-            if len(out) > _OUTPUT:
-                self.stopped = "much output"
-            return out, err
+                    return b"", b"", "long"
+                if folder and size_of(folder) > LARGEST_FETCH:
+                    return b"", b"", "much room"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        for pipe in (child.stdout, child.stderr):
+            if pipe is not None:
+                pipe.close()

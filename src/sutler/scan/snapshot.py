@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Literal
 
 from msgspec import Struct
@@ -176,3 +177,11 @@ class ScanRules(Struct, frozen=True, kw_only=True):
     strict_patterns: bool = False
     excluded_directories: tuple[str, ...] = ()
     excluded_extensions: tuple[str, ...] = ()
+
+
+def covered(path: str, excluded: Container[str]) -> bool:
+    """Return whether a path, or a folder that it lies in, is excluded; folders end in `/`."""
+    names = path.split("/")
+    return path in excluded or any(
+        "/".join(names[:depth]) + "/" in excluded for depth in range(1, len(names))
+    )

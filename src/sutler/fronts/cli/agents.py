@@ -11,8 +11,8 @@ import msgspec
 
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli.door import add_profile, caller
-from sutler.fronts.cli.options import add_action, flag, integer, one_of, repeated, value
-from sutler.fronts.console import Console
+from sutler.fronts.cli.options import flag, integer, one_of, repeated, value
+from sutler.fronts.console import Console, claim_streams
 from sutler.store.records import PROFILES, Approval
 
 HOST, PORT = "127.0.0.1", 8377
@@ -20,10 +20,12 @@ CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex", "zed", 
 
 
 def configure_mcp(parser: argparse.ArgumentParser) -> None:
-    add_action(
+    one_of(
         parser,
+        "action",
         ("install", "skill"),
         "install: add the server to a client's configuration; skill: print the skill file",
+        nargs="?",
     )
     value(parser, "--root", "DIR", "folder of the project (default: the current folder)", ".")
     value(
@@ -77,8 +79,6 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
             "this speaks the Model Context Protocol, which a client sends: see 'sutler mcp install"
             " --help'"
         )
-    from sutler.fronts.mcp.streams import claim_streams
-
     streams = None if args.http else claim_streams()
     from sutler.fronts.mcp.serving import Plan, serve_http, serve_stdio
 

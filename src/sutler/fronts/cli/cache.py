@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from sutler.fronts.cli.options import add_action
+from sutler.fronts.cli.options import one_of
 from sutler.fronts.console import Console
 from sutler.paths import quote
 from sutler.remote import shelf
@@ -14,11 +14,13 @@ from sutler.store import home
 
 
 def configure_cache(parser: argparse.ArgumentParser) -> None:
-    add_action(
+    one_of(
         parser,
+        "action",
         ("info", "clear"),
         "info: show size and location (default); clear: delete it",
         "info",
+        nargs="?",
     )
 
 

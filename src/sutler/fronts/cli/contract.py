@@ -9,7 +9,7 @@ import sys
 from sutler.config import layer_from_table
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli.documents import task_text
-from sutler.fronts.cli.options import add_action, flag, value
+from sutler.fronts.cli.options import flag, one_of, value
 from sutler.fronts.console import Console
 from sutler.pack.changes import newness, working_changes
 from sutler.pack.project import Project
@@ -21,7 +21,7 @@ from sutler.tasks.wire import Change, ContractReport
 
 
 def configure_contract(parser: argparse.ArgumentParser) -> None:
-    add_action(parser, ("check",), "check: compare the change with the contract", nargs=None)
+    one_of(parser, "action", ("check",), "check: compare the change with the contract")
     value(parser, "task", "TASK", "a task or contract file, YAML or JSON; '-' is stdin")
     change = parser.add_argument_group(
         "change (default: the working tree against git's last commit)"

@@ -135,7 +135,7 @@ def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> No
         raise UsageError(
             "--type summary and --detail or --compress are given",
             rule="a summary has one level, facts and outlines",
-            next_step="leave out --detail and --compress, and files with -x",
+            next_step="leave out --detail and --compress, and files with -e",
         )
     if args.split:
         raise UsageError(

@@ -62,39 +62,26 @@ def one_of(
     help: str,
     default: str | None = None,
     *,
-    dest: str | None = None,
+    dest: str = "",
     metavar: str | None = None,
+    nargs: str | None = None,
 ) -> None:
-    """Add an option with one of a few words."""
-    group.add_argument(
+    """An option or operand with one of a few words."""
+    action = group.add_argument(
         *names.split(),
         choices=tuple(choices),
         help=help,
         default=default,
-        dest=dest,
         metavar=metavar,
+        nargs=nargs,
     )
-
-
-def add_action(
-    group: argparse._ActionsContainer,
-    choices: Iterable[str],
-    help: str,
-    default: str | None = None,
-    *,
-    nargs: str | None = "?",
-    metavar: str | None = None,
-) -> None:
-    """Add the operand that selects the action of a command; optional unless `nargs` is None."""
-    group.add_argument(
-        "action", choices=tuple(choices), help=help, default=default, nargs=nargs, metavar=metavar
-    )
+    action.dest = dest or action.dest
 
 
 def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, str]) -> None:
     """Add actions, each with its explanation, and their operands."""
     help = "; ".join(f"{name}: {text}" for name, text in actions.items())
-    add_action(parser, actions, help, nargs=None, metavar="ACTION")
+    one_of(parser, "action", actions, help, metavar="ACTION")
     value(parser, "words", "ARG", "what the action takes", nargs="*")
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
-from sutler.fronts.cli.options import add_action, flag, value
+from sutler.fronts.cli.options import flag, one_of, value
 from sutler.fronts.cli.pack import open_project
 from sutler.fronts.console import Console, read_bytes
 from sutler.pack import receipts
@@ -90,11 +90,11 @@ def _row(row: Listed) -> str:
 
 
 def configure_receipt(parser: argparse.ArgumentParser) -> None:
-    add_action(
+    one_of(
         parser,
+        "action",
         ("list", "show", "verify"),
         "list: newest receipts; show: one receipt; verify: check one receipt",
-        nargs=None,
     )
     value(
         parser, "pack", "ID", "beginning of a pack's id, or its file (default: the newest)", "", "?"

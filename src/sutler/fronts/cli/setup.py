@@ -253,7 +253,7 @@ def configure_completion(parser: argparse.ArgumentParser) -> None:
         "zsh:  sutler completion zsh > FOLDER/_sutler, where FOLDER is one of $fpath\n"
         "tcsh: sutler completion tcsh > FILE, and 'source FILE' in ~/.tcshrc",
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="shell of the script")
+    one_of(parser, "shell", ("bash", "zsh", "tcsh"), "shell of the script")
 
 
 def run_completion(args: argparse.Namespace, console: Console) -> int:

@@ -10,7 +10,6 @@ from contextlib import closing
 
 from sutler.errors import UsageError
 from sutler.fronts.cli.options import (
-    add_action,
     add_actions,
     add_store,
     flag,
@@ -61,7 +60,7 @@ def configure_store(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_token(parser: argparse.ArgumentParser) -> None:
-    add_action(parser, ("create", "list", "revoke"), "make, list or end tokens", nargs=None)
+    one_of(parser, "action", ("create", "list", "revoke"), "make, list or end tokens")
     value(parser, "words", "ID", "with revoke: ids of tokens", nargs="*")
     _where(parser)
     value(parser, "--person", "NAME", "with create: for this member", "")

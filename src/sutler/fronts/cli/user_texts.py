@@ -42,7 +42,7 @@ def instructions(file: str | None) -> str:
 def through(packing: Packing, file: str) -> Iterator[bytes]:
     """Render the pack through the user's template, which is redacted like any text."""
     from sutler.formats import parse
-    from sutler.goals.pack_template import template_text
+    from sutler.goals.template import template_text
 
     template = read_text(file, LARGEST)
     if packing.project.settings.flag("redact"):

@@ -9,109 +9,74 @@ from typing import Any
 
 Entry = dict[str, Any]
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_PLAIN = re.compile(r"[-+0-9.eEa-z]+")
+_STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*"'
+_COMMENT = r"//[^\n]*|/\*.*?\*/"
+_LOOSE = re.compile(rf"{_STRING}|{_COMMENT}|,(?=(?:\s|{_COMMENT})*[}}\]])", re.DOTALL)
+_NAME = re.compile(rf"[\s,]*({_STRING})\s*:\s*")
+_DECODER = json.JSONDecoder()
 
 
-class _Json:
-    """Parser for JSON with comments and trailing commas that records positions."""
+def _strict(text: str) -> str:
+    """Blank out comments and trailing commas, so that every other character keeps its place."""
+    return _LOOSE.sub(
+        lambda hit: hit[0] if hit[0][0] == '"' else re.sub(r"[^\n]", " ", hit[0]), text
+    )
 
-    def __init__(self, text: str) -> None:
-        self.text = text
 
-    def blank(self, at: int) -> int:
-        match = _BLANK.match(self.text, at)
-        return match.end() if match else at
-
-    def value(self, at: int, depth: int = 0) -> tuple[Any, int]:
-        """Return the value at a position, and its end."""
-        if depth > 100:  # the file is the client's and may be damaged; this function recurses
-            raise ValueError("nested too deeply")
-        at = self.blank(at)
-        letter = self.text[at : at + 1]
-        if letter == "{":
-            members, end = self.members(at, depth)
-            return {name: value for name, (value, _, _) in members.items()}, end
-        if letter == "[":
-            return self._list(at, depth)
-        match = (_STRING if letter == '"' else _PLAIN).match(self.text, at)
-        if match is None:
-            raise ValueError(f"not JSON at character {at}")
-        return json.loads(match[0]), match.end()
-
-    def members(self, at: int, depth: int = 0) -> tuple[dict[str, tuple[Any, int, int]], int]:
-        """Return the members of the object that begins at `at`, each with the position of its
-        value; and the object's end."""
-        members: dict[str, tuple[Any, int, int]] = {}
-        at = self.blank(at + 1)
-        while self.text[at : at + 1] != "}":
-            name = _STRING.match(self.text, at)
-            colon = self.blank(name.end()) if name else 0
-            if name is None or self.text[colon : colon + 1] != ":":
-                raise ValueError(f"not JSON at character {at}")
-            start = self.blank(colon + 1)
-            value, end = self.value(start, depth + 1)
-            key = json.loads(name[0])
-            if key in members:
-                raise ValueError(f"{key} stands there twice")
-            members[key] = value, start, end
-            at = self._comma(end, "}")
-        return members, at + 1
-
-    def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
-        items: list[Any] = []
-        at = self.blank(at + 1)
-        while self.text[at : at + 1] != "]":
-            value, end = self.value(at, depth + 1)
-            items.append(value)
-            at = self._comma(end, "]")
-        return items, at + 1
-
-    def _comma(self, at: int, closing: str) -> int:
-        at = self.blank(at)
-        if self.text[at : at + 1] == ",":
-            return self.blank(at + 1)
-        if self.text[at : at + 1] != closing:
-            raise ValueError(f"not JSON at character {at}")
-        return at
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"{name} stands there twice")
+        members[name] = value
+    return members
 
 
 def read_json(text: str) -> dict[str, Any]:
-    walk = _Json(text)
-    value, end = walk.value(0)
-    if not isinstance(value, dict) or walk.blank(end) != len(text):
+    try:
+        value = json.loads(_strict(text), object_pairs_hook=_once)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(value, dict):
         raise ValueError("not one JSON object")
     return value
 
 
+def _members(strict: str, at: int) -> dict[str, tuple[int, int]]:
+    """Return where the values of the object that begins at `at` begin and end."""
+    places: dict[str, tuple[int, int]] = {}
+    at += 1
+    while name := _NAME.match(strict, at):
+        _, at = _DECODER.raw_decode(strict, name.end())
+        places[json.loads(name[1])] = name.end(), at
+    return places
+
+
 def with_json(text: str, key: str, name: str, entry: Entry) -> str:
-    """Return the text with `key.name` set to the entry, and everything else unchanged."""
+    """Return the text with `key.name` set to the entry, and everything else as it was."""
     if not text.strip():
         return json.dumps({key: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
-    walk = _Json(text)
-    start = walk.blank(0)
-    top, _ = walk.members(start)
-    step = _indent(text)
+    strict, step = _strict(text), _indent(text)
+    start = strict.index("{")
+    top = _members(strict, start)
     if key not in top:
-        return _added(walk, start, key, {name: entry}, step, 1)
-    _, inner, _ = top[key]
-    servers, _ = walk.members(inner)
+        return _added(text, start, not top, key, {name: entry}, step, 1)
+    inner, _ = top[key]
+    servers = _members(strict, inner)
     if name not in servers:
-        return _added(walk, inner, name, entry, step, 2)
-    entry_before, begin, end = servers[name]
-    if entry_before == entry:
+        return _added(text, inner, not servers, name, entry, step, 2)
+    begin, end = servers[name]
+    if json.loads(strict[begin:end]) == entry:
         return text
     return text[:begin] + _spelled(entry, step, 2) + text[end:]
 
 
-def _added(walk: _Json, at: int, name: str, value: object, step: str, level: int) -> str:
-    """Insert a member at the start of the object that begins at `at`: no comment can be in the way
-    there."""
-    members, _ = walk.members(at)
-    comma = "," if members else f"\n{step * (level - 1)}"
-    before, after = walk.text[: at + 1], walk.text[at + 1 :]
-    if not members and after.lstrip()[:1] == "}":
+def _added(text: str, at: int, empty: bool, name: str, value: object, step: str, level: int) -> str:
+    """Return the text with one more member, first in the object that begins at `at`: there no
+    comment can be in the way."""
+    comma = f"\n{step * (level - 1)}" if empty else ","
+    before, after = text[: at + 1], text[at + 1 :]
+    if empty and after.lstrip()[:1] == "}":
         after = after.lstrip(" \t\r\n")
     member = f"{json.dumps(name)}: {_spelled(value, step, level)}"
     return f"{before}\n{step * level}{member}{comma}{after}"

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from collections.abc import Mapping
 from urllib.parse import parse_qs
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "sutler"
 HEADERS = (
@@ -82,7 +78,7 @@ class Guard:
     """Middleware before the application; adds the headers that keep a browser strict to every
     answer."""
 
-    def __init__(self, app: App, keys: Keys) -> None:
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
         self._app = app
         self._keys = keys
 
@@ -133,7 +129,7 @@ async def _answer(send: Send, status: int, text: str, *more: tuple[bytes, bytes]
 
 
 def _strict(send: Send) -> Send:
-    async def sending(message: MutableMapping[str, Any]) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message["headers"], *HEADERS]
         await send(message)
