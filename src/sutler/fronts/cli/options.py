@@ -66,7 +66,7 @@ def one_of(
     metavar: str | None = None,
     nargs: str | None = None,
 ) -> None:
-    """An option or operand with one of a few words."""
+    """Add an option or operand with one of a few words."""
     action = group.add_argument(
         *names.split(),
         choices=tuple(choices),
