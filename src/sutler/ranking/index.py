@@ -47,6 +47,7 @@ _TO_WORDS = bytes(
     for code in range(256)
 )
 _DIGITS = b"0123456789"
+_split = split.__wrapped__  # a segment has each word once: keeping their terms would only cost
 
 
 def index_version() -> tuple[int, int]:
@@ -114,7 +115,8 @@ def role_of(path: str, text: str) -> Role:
     if role != "source":
         return role
     head = text[:_HEAD]
-    if _GENERATED.search(head) or _BANNER.match(head):
+    stated = "generated" in head.lower() and _GENERATED.search(head)
+    if stated or _BANNER.match(head):
         return "generated"
     if _MANUAL.match(head):
         return "doc"
@@ -284,12 +286,12 @@ def word_terms(word: bytes) -> Iterable[str]:
     """Return the terms that a word of a text, or of a path, holds."""
     if word.isascii():
         if word[0] == _SLASH:
-            return ["/" + term for term in split(word[1:].decode("ascii"))]
+            return ["/" + term for term in _split(word[1:].decode("ascii"))]
         text = word.lstrip(_DIGITS).decode("ascii")
-        return split(text) if len(text) > 1 else ()
+        return _split(text) if len(text) > 1 else ()
     text = word.decode("utf-8", "surrogatepass")
     mark = "/" if word[0] == _SLASH else ""
-    return {mark + term: None for part in words(text) for term in split(part)}
+    return {mark + term: None for part in words(text) for term in _split(part)}
 
 
 class _Shard(Struct, frozen=True, gc=False, array_like=True):
