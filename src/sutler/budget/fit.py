@@ -218,6 +218,8 @@ _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have be
 _PIECES, _PIECE = 4, 700
 WHOLE_SHARE = 5
 """A whole file takes at most one part in this many of a budget that has no room for all files."""
+REST_SHARE = 250
+"""A budget is spent if less than one part in this many is left."""
 OUTLINES_SHARE = 4
 """With `--rest outline`, one part in this many of the budget is reserved for outlines."""
 
@@ -238,8 +240,8 @@ class Ledger:
         self.listed: tuple[RelPath, ...] = ()
         self.spent = self._required(preamble, files)
         # A frame with its manifest line costs about this much; with less left, no section can
-        # enter.
-        self._least = 40 if self._unit == "tokens" else 120
+        # enter. Of a large budget a small rest is not worth the files that are read in vain for it.
+        self._least = max(40 if self._unit == "tokens" else 120, self.limit // REST_SHARE)
 
     def _required(self, preamble: Preamble, files: int) -> int:
         """Return the cost before any file: the opening, the goal, the frame of the manifest, and a

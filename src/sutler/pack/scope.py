@@ -219,7 +219,9 @@ class Scope:
             budget=Budget(limit, unit, settings.text("counter")),
             cut=Cut(
                 max_file_bytes=settings.number("cut_over") or 0,
-                outlines=not settings.flag("line_numbers"),  # an outline states them already
+                # An outline states line numbers already. Without a limit every large file of a tree
+                # would be parsed, which takes longer than all else together.
+                outlines=limit is not None and not settings.flag("line_numbers"),
             ),
             format=settings.format(),
             line_numbers=settings.flag("line_numbers"),

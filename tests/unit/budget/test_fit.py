@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from sutler.budget.fit import (
+    REST_SHARE,
     Ledger,
     WholeText,
     fit_whole_text,
@@ -108,6 +109,16 @@ def test_a_file_takes_a_fifth_of_a_budget_that_has_no_room_for_all() -> None:
     assert [section.level for section in roomy] == ["full", "outline", "outline"]
     alone = compose({"first.py": CODE}, 2 * len(CODE)).fitted.sections
     assert [section.level for section in alone] == ["full"]
+
+
+def test_no_file_is_read_for_the_last_part_of_a_large_budget() -> None:
+    """An outline that does not fit would be made for nothing."""
+    choices = [material("a.py", "a = 1\n").choice]
+    ledger = Ledger(Request(budget=Budget(100_000, "chars")), len, Preamble("p"), 1)
+    ledger.spent = ledger.limit - ledger.limit // REST_SHARE
+    assert list(worth_loading(choices, ledger)) == choices
+    ledger.spent += 1
+    assert list(worth_loading(choices, ledger)) == []
 
 
 def test_a_named_file_takes_what_it_needs() -> None:
