@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
 from sutler.errors import UsageError
 from sutler.formats.document import Format
-from sutler.setting_table import KEYS, TIERS, Key, Unit, Value
+from sutler.setting_table import KEYS, TIER_CHARS, Key, Tier, Unit, Value
 
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 _BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
@@ -70,7 +70,7 @@ class Settings(Struct, frozen=True):
         """Return the budget in force, with its unit; 0 or less means no limit."""
         tier = self.values["tier"]
         if tier is not None:
-            return TIERS[str(tier)], "chars"
+            return TIER_CHARS[cast("Tier", tier)], "chars"
         for name, unit in (
             ("max_tokens", "tokens"),
             ("max_chars", "chars"),

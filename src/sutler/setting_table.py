@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -18,9 +17,10 @@ Value = str | int | float | bool | tuple[str, ...] | None
 Kind = Literal["bool", "int", "size", "share", "text", "list", "choice"]
 
 TRANSFORMS = ("remove-comments", "remove-empty-lines", "truncate-base64")
-"""Transformations of clean text, in the order in which they are applied."""
+"""Names of the transformations of clean text; `languages.transforms` gives their order."""
 
-TIERS: Mapping[str, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}
+Tier = Literal["strong", "default", "cheap"]
+TIER_CHARS: dict[Tier, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}
 """Seed 002's tiers, in characters."""
 
 
@@ -46,7 +46,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "max_bytes", "size", 500_000, "budget in bytes of UTF-8; applies if no other budget is set"
     ),
-    Key("tier", "choice", None, "a named budget in characters", tuple(TIERS)),
+    Key("tier", "choice", None, "a named budget in characters", get_args(Tier)),
     Key("counter", "text", "o200k_base", "token vocabulary; `none`: no tokens are counted"),
     Key(
         "type",

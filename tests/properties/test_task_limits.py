@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from sutler.errors import RefusedError
 from sutler.formats.document import CleanText
 from sutler.scan.snapshot import Problem
+from sutler.setting_table import TIER_CHARS, Tier
 from sutler.tasks.packer import MARKER_ROOM, Source
 from sutler.tasks.wire import (
-    TIER_CHARS,
     AcceptanceCriteria,
     FileContract,
     Issue,
@@ -23,7 +23,6 @@ from sutler.tasks.wire import (
     RepairTicket,
     TaskContext,
     TaskSpec,
-    Tier,
 )
 from tests.unit.tasks.packing import ContextPacker
 

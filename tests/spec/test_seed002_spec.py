@@ -10,10 +10,11 @@ from msgspec import UNSET
 from sutler.errors import RefusedError, UsageError
 from sutler.formats.document import CleanText
 from sutler.pack.serial import deserialize, serialize
+from sutler.setting_table import TIER_CHARS, Tier
 from sutler.tasks.packer import Assembled, Source
 from sutler.tasks.prompt import render_context_md, render_prompt
 from sutler.tasks.spec import parse_task, read_task
-from sutler.tasks.wire import TIER_CHARS, TaskSpec, Tier
+from sutler.tasks.wire import TaskSpec
 from tests.unit.tasks.packing import ContextPacker
 
 FILES = {

@@ -22,10 +22,11 @@ from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
 from sutler.scan.walk import explain
 from sutler.secrets.cleaner import Clean
+from sutler.setting_table import TIER_CHARS, Tier
 from sutler.tasks.contract import owned
 from sutler.tasks.packer import TOP_ISSUES, Assembled, Source, assemble
 from sutler.tasks.spec import read_task
-from sutler.tasks.wire import TIER_CHARS, ContextPack, TaskSpec, Tier
+from sutler.tasks.wire import ContextPack, TaskSpec
 
 
 class ContextPacker:

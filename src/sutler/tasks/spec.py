@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from sutler.errors import UsageError
 from sutler.scan.structured import DocumentError, parse_json, parse_yaml
+from sutler.setting_table import TIER_CHARS, Tier
 from sutler.tasks import wire
 from sutler.tasks.contract import contract_globs
 
@@ -92,11 +93,11 @@ def read_task(data: Any, source: str = "task") -> wire.TaskSpec:
     )
 
 
-def read_tier(value: Any, where: str = "tier") -> wire.Tier:
+def read_tier(value: Any, where: str = "tier") -> Tier:
     if value is None:
         return "default"
-    if not isinstance(value, str) or value not in wire.TIER_CHARS:
-        raise _wrong(where, f"is {value!r}", f"a tier is one of {', '.join(wire.TIER_CHARS)}")
+    if not isinstance(value, str) or value not in TIER_CHARS:
+        raise _wrong(where, f"is {value!r}", f"a tier is one of {', '.join(TIER_CHARS)}")
     return value
 
 

@@ -7,9 +7,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from sutler.formats.transparency import SCHEMA_VERSION
-
-Tier = Literal["strong", "default", "cheap"]
-TIER_CHARS: dict[Tier, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}
+from sutler.setting_table import Tier
 
 FilePriority = Literal["high", "medium", "low"]
 FileLevel = Literal["full", "condensed", "excerpt", "head"]

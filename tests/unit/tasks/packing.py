@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sutler.formats.document import CleanText
 from sutler.scan.snapshot import Problem
+from sutler.setting_table import TIER_CHARS, Tier
 from sutler.tasks.packer import TOP_ISSUES, Assembled, Source, assemble
-from sutler.tasks.wire import TIER_CHARS, ContextPack, TaskSpec, Tier
+from sutler.tasks.wire import ContextPack, TaskSpec
 
 
 def source(

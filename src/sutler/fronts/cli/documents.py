@@ -20,9 +20,9 @@ from sutler.pack.report import judge
 from sutler.pack.task_packs import ContextPacker
 from sutler.paths import quote
 from sutler.secrets.cleaner import told
+from sutler.setting_table import Tier
 from sutler.store.atomic import write_atomic
 from sutler.tasks.spec import MAX_TASK_CHARS, parse_task
-from sutler.tasks.wire import Tier
 
 _WIRE = ("json", "msgpack")
 _SUMMARY = ("markdown", *_WIRE)

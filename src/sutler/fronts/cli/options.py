@@ -21,7 +21,7 @@ from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.console import Console, terminal_width
 from sutler.scan.globs import separated
 from sutler.scan.place import project_config
-from sutler.setting_table import TIERS
+from sutler.setting_table import TIER_CHARS
 from sutler.version import VERSION
 
 Group = argparse._ArgumentGroup
@@ -186,7 +186,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tier(group: Group) -> None:
-    one_of(group, "--tier", TIERS, "maximum of 120,000, 60,000 or 25,000 characters")
+    one_of(group, "--tier", TIER_CHARS, "maximum of 120,000, 60,000 or 25,000 characters")
 
 
 BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
