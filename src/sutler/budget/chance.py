@@ -19,57 +19,36 @@ from sutler.languages.facts import Region
 from sutler.languages.terms import whole
 from sutler.ranking.query import like_code
 from sutler.ranking.reader import Reader
-from sutler.ranking.region_worth import Lens, Traits, traits_of
+from sutler.ranking.region_worth import Lens, Traits, other_blocks, traits_of
 from sutler.ranking.score import Ranked
 
 RECALL = 1.5
 """Weight of recall against precision in the stop rule (the beta of an F-score)."""
-LEAST_USEFUL = 75
-"""Least number of lines that a task needs, whatever the model expects: unsure of every region, it
-would end with one."""
-_MOST_SCORE = 5.0
+OPENING = 20
+"""Lines that each file counts beside those it shows: its header, and a reader's attention."""
 
 COEFFICIENTS: Mapping[str, float] = {
-    "both": 9.928,
-    "defines": -0.477,
-    "first": -1.205,
-    "frame": -0.839,
-    "is_class": -3.112,
-    "is_doc": -1.416,
-    "is_gap": -3.726,
-    "is_head": -1.951,
-    "lead": 1.319,
-    "lines": 0.586,
-    "mention": -0.866,
-    "message": -0.358,
-    "named": 1.001,
-    "one": -6.549,
-    "own_worth": 0.692,
-    "owned": 1.961,
-    "passage": -1.289,
-    "phrase": -0.716,
-    "place": -1.251,
-    "pointed": -0.384,
-    "regions": -0.244,
-    "root_worth": 5.424,
-    "score": 0.359,
-    "share": 0.772,
-    "title": -1.224,
-    "title_path": -0.594,
-    "within": 0.058,
-    "words": 2.944,
-    "worth": -10.497,
+    "one": -4.371,
+    "share": 2.818,
+    "place": -0.818,
+    "regions": -0.332,
+    "is_head": -1.331,
+    "is_class": -2.289,
+    "is_gap": -1.835,
+    "is_doc": -1.392,
+    "inside": 0.426,
+    "words": 3.048,
+    "named": 1.222,
+    "within": -0.434,
+    "part": 1.112,
 }
-"""Coefficients of the features that `features` names; a region of kind `function` is the base
-case."""
+"""Of the features that `features` names; a region of kind `function` is the base case."""
 
 
 class Candidate(Struct, frozen=True):
-    """A ranked file with its regions, as the model sees it. `signals` are the ranking's values by
-    name."""
+    """A ranked file with its regions, as the model sees it."""
 
     score: float
-    signals: Mapping[str, float]
     regions: Sequence[Region]
     scores: Sequence[float]
     traits: Sequence[Traits]
@@ -163,13 +142,27 @@ def stop_at(
     if not order:
         return Stop((), (), 0.0, 0.0)
     if least is None:
-        needed = RECALL * RECALL * max(useful[-1], LEAST_USEFUL)
-        scores = [hit / (needed + size) for hit, size in zip(useful, lengths, strict=True)]
+        needed = RECALL * RECALL * useful[-1]
+        opened = _opened(order)
+        scores = [
+            hit / (needed + size + OPENING * count)
+            for hit, size, count in zip(useful, lengths, opened, strict=True)
+        ]
         count = scores.index(max(scores)) + 1
     else:
         count = sum(odds[i][j] >= least for i, j in order)
     hit, size = (useful[count - 1], lengths[count - 1]) if count else (0.0, 1)
     return Stop(tuple(order[:count]), tuple(order[count:]), hit / size, hit / (useful[-1] or 1.0))
+
+
+def _opened(order: Sequence[tuple[int, int]]) -> list[int]:
+    """How many files the regions up to each are of."""
+    seen: set[int] = set()
+    counts = []
+    for i, _ in order:
+        seen.add(i)
+        counts.append(len(seen))
+    return counts
 
 
 def _size(region: Region) -> int:
@@ -182,52 +175,38 @@ def _probability(row: Mapping[str, float]) -> float:
 
 
 def features(files: Sequence[Candidate]) -> list[list[dict[str, float]]]:
-    """Return the model's features of every region of every file, by name."""
+    """The model's features of every region of every file, by name."""
     best = max((file.score for file in files), default=0.0) or 1.0
-    second = files[1].score if len(files) > 1 else 0.0
-    top = max((score for file in files for score in file.scores), default=0.0) or 1.0
-    rows = []
-    for place, file in enumerate(files):
-        shared = {
-            "one": 1.0,
-            "place": math.log1p(place),
-            "first": float(place == 0),
-            "lead": (best - second) / best if place == 0 else 0.0,
-            "share": file.score / best,
-            "score": min(file.score, _MOST_SCORE),
-            "regions": math.log1p(len(file.regions)),
-            **{name: file.signals.get(name, 0.0) for name in _SIGNALS},
-        }
-        rows.append(_of_regions(file, shared, top))
-    return rows
+    return [
+        _of_regions(
+            file,
+            {
+                "one": 1.0,
+                "share": file.score / best,
+                "place": math.log1p(place),
+                "regions": math.log1p(len(file.regions)),
+            },
+        )
+        for place, file in enumerate(files)
+    ]
 
 
-_SIGNALS = ("passage", "mention", "frame", "phrase", "defines", "message", "title_path")
-
-
-def _of_regions(file: Candidate, shared: dict[str, float], top: float) -> list[dict[str, float]]:
-    mine = max(file.scores, default=0.0) or 1.0
+def _of_regions(file: Candidate, shared: dict[str, float]) -> list[dict[str, float]]:
+    top = max(file.scores, default=0.0) or 1.0
     order = sorted(range(len(file.scores)), key=lambda j: (-file.scores[j], j))
     place = {j: k for k, j in enumerate(order)}
     rows = []
-    for j, (region, score, traits) in enumerate(
-        zip(file.regions, file.scores, file.traits, strict=True)
-    ):
+    for j, (region, traits) in enumerate(zip(file.regions, file.traits, strict=True)):
+        others = (file.scores[other] for other in other_blocks(file.regions, j))
         rows.append(
             shared
             | {
                 f"is_{region.kind}": 1.0,
-                "worth": score / top,
-                "root_worth": math.sqrt(max(score, 0.0) / top),
-                "own_worth": score / mine,
-                "within": math.log1p(place[j]),
-                "lines": math.log1p(region.end - region.start),
-                "both": shared["share"] * score / top,
+                "inside": float(traits.inside),
                 "words": traits.words,
-                "title": traits.title,
                 "named": float(traits.named),
-                "owned": float(traits.owned),
-                "pointed": float(traits.pointed),
+                "within": math.log1p(place[j]),
+                "part": max(others, default=0.0) / top,
             }
         )
     return rows

@@ -32,7 +32,7 @@ from sutler.languages.facts import Region
 from sutler.paths import Span, quote
 from sutler.ranking.companions import Companion
 from sutler.ranking.reader import Reader
-from sutler.ranking.region_worth import Lens, scores_of, traits_of
+from sutler.ranking.region_worth import Lens, other_blocks, scores_of, traits_of
 from sutler.ranking.score import Ranked, prover
 from sutler.scan.snapshot import Excluded
 
@@ -86,10 +86,9 @@ def ranked_regions(ranking: Ranking, files: int, most: int = 5) -> list[tuple[Ra
         candidates.append(
             Candidate(
                 file.score,
-                {signal.name: signal.value for signal in file.signals},
                 regions,
                 scores_of(regions, lens, file.lines),
-                traits_of(regions, lens, file.lines),
+                traits_of(regions, lens),
             )
         )
     chosen_regions = []
@@ -206,7 +205,9 @@ def _shared_out(
         left = [item for item in left if not _shows(grants, *item)][:NEXT]
         stated = Listing(next=_cited(left), abstained=bool(ranking.task))
     else:
-        files = _judged(offers, materials)
+        files = [
+            Candidate(offer.score, offer.regions, offer.scores, offer.traits) for offer in offers
+        ]
         stop = stop_at(files, chances(files), request.stop)
         following = [(offers[i].path, offers[i].regions[j]) for i, j in stop.rest[:NEXT]]
         stated = _stated(stop, following, ranking.companions)
@@ -239,38 +240,14 @@ def _changed(
         touched = [_touched(region, lines) for region in offer.regions]
         for j, region in enumerate(offer.regions):
             own = range(region.start, region.end + 1)
-            near = touched[j] or _part_of_touched(offer.regions, touched, j)
+            near = touched[j] or any(touched[other] for other in other_blocks(offer.regions, j))
             if region.kind in _BODIES and near and not in_diff.issuperset(own):
                 rows.append((test, touched[j] == 0, -touched[j], i, j))
     return [(i, j) for *_, i, j in sorted(rows)]
 
 
-def _part_of_touched(regions: Sequence[Region], touched: Sequence[int], j: int) -> bool:
-    """Return whether a region and a touched one belong to one long definition: all regions between
-    have its name."""
-    for step in (-1, 1):
-        at = j + step
-        while 0 <= at < len(regions) and regions[at].name == regions[j].name:
-            if touched[at]:
-                return True
-            at += step
-    return False
-
-
 def _touched(region: Region, lines: Sequence[int]) -> int:
     return sum(region.start <= line <= region.end for line in lines)
-
-
-def _judged(
-    offers: Sequence[Offer], materials: dict[str, tuple[Ranked, Material]]
-) -> list[Candidate]:
-    candidates = []
-    for offer in offers:
-        signals = {signal.name: signal.value for signal in materials[offer.path][0].signals}
-        candidates.append(
-            Candidate(offer.score, signals, offer.regions, offer.scores, offer.traits)
-        )
-    return candidates
 
 
 def _real(stop: Stop, offers: Sequence[Offer]) -> list[tuple[int, int]]:

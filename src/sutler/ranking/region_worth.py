@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -79,40 +79,36 @@ def scores_of(
 
 
 class Traits(Struct, frozen=True, gc=False):
-    """Properties of a region for a task, without a comparison to others: its share of the task's
-    words by worth, the same for the title, whether the task uses its name or that of its class, and
-    whether the task points at one of its lines."""
+    """What a region shows of a task, apart from how it compares with others: the share of the
+    task's words by worth, whether the task uses its name, and whether it stands inside a class."""
 
     words: float
-    title: float
     named: bool
-    owned: bool
-    pointed: bool
+    inside: bool
 
 
 def traits_of(
-    regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = (), owners: Sequence[int] = ()
+    regions: Sequence[Region], lens: Lens, owners: Sequence[int] = ()
 ) -> tuple[Traits, ...]:
-    """Return the traits of each region, in order."""
+    """The traits of each region, in order."""
     total = sum(lens.by_sum.values()) or 1.0
-    titled = {checksum(term) for term in lens.query.title}
-    title = sum(worth for number, worth in lens.by_sum.items() if number in titled) or 1.0
-    named = [_is_named(region, lens) for region in regions]
-    traits: list[Traits] = []
-    for i, region in enumerate(regions):
-        sums = array("I")
-        sums.frombytes(region.terms)
-        held = [number for number in sums if number in lens.by_sum]
-        traits.append(
-            Traits(
-                sum(lens.by_sum[number] for number in held) / total,
-                sum(lens.by_sum[number] for number in held if number in titled) / title,
-                named[i],
-                bool(owners) and owners[i] >= 0 and named[owners[i]],
-                any(region.start <= line <= region.end for line in pointed),
-            )
+    return tuple(
+        Traits(
+            lexical(region, lens) / total,
+            _is_named(region, lens),
+            bool(owners) and owners[i] >= 0,
         )
-    return tuple(traits)
+        for i, region in enumerate(regions)
+    )
+
+
+def other_blocks(regions: Sequence[Region], j: int) -> Iterator[int]:
+    """The other regions of one long definition: all between them have its name."""
+    for step in (-1, 1):
+        at = j + step
+        while regions[j].name and 0 <= at < len(regions) and regions[at].name == regions[j].name:
+            yield at
+            at += step
 
 
 def _is_named(region: Region, lens: Lens) -> bool:

@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sutler.budget.chance import Candidate, chances, stop_at
 from sutler.languages.facts import Region
 from sutler.ranking.region_worth import Traits
 
-NOTHING = Traits(0.0, 0.0, False, False, False)
-NAMED = Traits(0.5, 0.5, True, False, False)
+NOTHING = Traits(0.0, named=False, inside=False)
+NAMED = Traits(0.5, named=True, inside=False)
 
 
 def candidate(score: float, *regions: tuple[float, Traits]) -> Candidate:
     spans = [Region(1 + 10 * i, 10 + 10 * i, "function", f"f{i}") for i, _ in enumerate(regions)]
-    return Candidate(score, {}, spans, [one for one, _ in regions], [two for _, two in regions])
+    return Candidate(score, spans, [one for one, _ in regions], [two for _, two in regions])
 
 
 FILES = [
@@ -51,6 +52,23 @@ def test_a_pack_without_a_sure_region_does_not_end_with_one() -> None:
     """However few useful lines are expected in all, a task needs some dozens of them."""
     files = [candidate(1.0, *[(1.0, NOTHING)] * 30)]
     assert len(stop_at(files, [(0.12, *[0.03] * 29)]).regions) > 5
+
+
+def test_a_further_file_enters_only_for_more_than_a_few_lines() -> None:
+    """What one file shows in two places, two files do not: each file costs its header."""
+    odds = [(0.9, 0.45)]
+    together = [candidate(1.0, (1.0, NAMED), (1.0, NAMED))]
+    apart = [candidate(1.0, (1.0, NAMED)), candidate(1.0, (1.0, NAMED))]
+    assert len(stop_at(together, odds).regions) == 2
+    assert len(stop_at(apart, [(0.9,), (0.09,)]).regions) == 1
+
+
+def test_the_blocks_of_one_long_function_support_each_other() -> None:
+    """A block without evidence is more probable beside one with evidence."""
+    alone = candidate(1.0, (9.0, NAMED), (1.0, NOTHING))
+    names = [replace(region, name="long") for region in alone.regions]
+    odds = chances([alone])[0]
+    assert chances([replace(alone, regions=names)])[0][1] > odds[1]
 
 
 @pytest.mark.parametrize(("least", "count"), [(0.0, 5), (0.5, 2), (0.85, 1), (1.0, 0)])
