@@ -101,20 +101,3 @@ def _fading_sum(values: list[float]) -> float:
 def recency_scores(past: Past, docs: Mapping[int, int]) -> dict[int, float]:
     """Score files by how recently and how often they changed."""
     return {doc: past.recency[path] for path, doc in docs.items()}
-
-
-def cochange_scores(
-    past: Past, docs: Mapping[int, int], top: Iterable[tuple[int, float]]
-) -> dict[int, float]:
-    """Score files that changed together with the best ones."""
-    strength = dict(top)
-    pulling = {path for path, doc in docs.items() if doc in strength}
-    scores: dict[int, float] = {}
-    for paths in past.touched:
-        if len(paths) > 1 and not pulling.isdisjoint(paths):
-            members = [docs[path] for path in paths if path in docs]
-            pull = sum(strength.get(doc, 0.0) for doc in members) / len(members)
-            for doc in members:
-                if doc not in strength:
-                    scores[doc] = scores.get(doc, 0.0) + pull
-    return {doc: math.log1p(value) for doc, value in scores.items()}

@@ -223,16 +223,6 @@ class Links:
         sure = 1.0 if depth > 1 else 0.8
         return [(number, sure / len(best)) for number in best]
 
-    def dotted(self, name: str) -> list[tuple[int, float]]:
-        """Return the documents that the leading part of a dotted name spells: for `a.b.c.D`,
-        a/b/c.py before a/b.py."""
-        parts = name.split(".")
-        for size in range(len(parts), 1, -1):
-            hits = self._by_module(parts[:size])
-            if hits:
-                return [(number, 1.0 / len(hits)) for number in hits]
-        return []
-
     def _by_module(self, parts: list[str]) -> list[int]:
         size = len(parts)
         hits = [

@@ -181,9 +181,7 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
     values: dict[str, Scores] = {
         **_lexical(lexical),
         "symbols": _scaled(lexical.symbols),
-        "title_symbols": _scaled(lexical.title_symbols),
         **{name: _among(some, chosen) for name, some in past_values.items()},
-        "dotted": _scaled(signals.dotted(query, links, reader)),
         "qualified": _scaled(signals.qualified(query, links, reader)),
         "spelled": _scaled(namesakes.spelled(reader, _lens(reader, query).worth, chosen)),
         "defines": _scaled(signals.definitions(by_weight, reader, evidence.names)),
@@ -243,7 +241,7 @@ def _follow(
         first = [doc for doc, _ in _best(totals(evidence), _READ)]
         _note(evidence, "passage", _passages(reader, query, first), table)
     best = _best(totals(evidence), _BEST)
-    importers, imported = signals.neighbours(best, links, reader)
+    importers = signals.importers_of(best, links, reader)
     helpers = {
         doc: value
         for doc, value in evidence.values["lexical"].items()
@@ -251,9 +249,7 @@ def _follow(
     }
     exercised = signals.exercised(_best(helpers, _EXERCISERS), links, reader)
     _note(evidence, "imports", _scaled(importers), table)
-    _note(evidence, "imported", _scaled(imported), table)
     _note(evidence, "tested", _scaled(exercised), table)
-    _note(evidence, "cochange", _scaled(history.cochange_scores(past, followed, best)), table)
     _note(evidence, "beside", signals.beside(best[:_NEAREST], reader), table)
     _note(evidence, "twin", namesakes.twins(best[:_PULLING], links, reader), table)
     _note(evidence, "needed", _needed(evidence, links, reader, weights.needed), table)

@@ -27,7 +27,6 @@ class Lexical(Struct, frozen=True):
     path: Scores
     symbols: Scores
     title_path: Scores
-    title_symbols: Scores
     title_body: Scores
     ticked: Scores
 
@@ -67,7 +66,7 @@ def score(reader: Reader, query: Query, norms: Norms, only: Sequence[int] | None
     """Compute all lexical signals of a query: for every document by its body and path, or for the
     parsed ones in `only` by the names and texts of their definitions too."""
     total = len(reader.docs)
-    tables = Lexical({}, {}, {}, {}, {}, {}, {})
+    tables = Lexical({}, {}, {}, {}, {}, {})
     reader.seek([key for term in query.terms for key in (term, f"/{term}")])
     for term, weight in query.terms.items():
         body, places = reader.postings(term), reader.postings(f"/{term}")
@@ -86,7 +85,7 @@ def score(reader: Reader, query: Query, norms: Norms, only: Sequence[int] | None
             _add_zones(tables, rows, (titled * rarity, ticked * rarity), norms)
         if only is not None:
             share = held / max(1, len(rows))  # of the documents that were not parsed
-            _add_names(tables, rows, (weight, titled), norms, share, total)
+            _add_names(tables, rows, weight, norms, share, total)
         _add_places(
             tables,
             places if only is None else _among(places, only),
@@ -139,22 +138,19 @@ def _add_zones(
 def _add_names(
     tables: Lexical,
     rows: list[Row],
-    weights: tuple[float, float],
+    weight: float,
     norms: Norms,
     share: float,
     total: int,
 ) -> None:
     """Score names of definitions apart, by the rarity of a term among names: counted in the parsed
     documents, and estimated from them for the others that hold the term."""
-    weight, titled = weights
     named = [(doc, value >> 8 & 255) for doc, _, value, _ in rows if value & 0xFF00]
     rarity = idf(len(named) * share, total)
     for doc, count in named:
         x = count * norms.symbols[doc]
         part = rarity * x / (x + _HALF)
         tables.symbols[doc] = tables.symbols.get(doc, 0.0) + weight * part
-        if titled:
-            tables.title_symbols[doc] = tables.title_symbols.get(doc, 0.0) + titled * part
 
 
 def _add_places(
@@ -225,23 +221,6 @@ def mentions(query: Query, links: Links, paths: Mapping[str, int]) -> Mentions:
             if mention.line and sure > 0.5:
                 spoken.lines.setdefault(number, []).append(mention.line)
     return spoken
-
-
-def dotted(query: Query, links: Links, reader: Reader) -> Scores:
-    """Score dotted names: `pkg.module.Class` by its path, `Class.method` by files that define
-    both."""
-    scores: Scores = {}
-    for name in query.dotted:
-        for number, sure in links.dotted(name):
-            scores[number] = scores.get(number, 0.0) + sure * name.count(".")
-        owner, _, member = name.rpartition(".")
-        owners = reader.definers(owner.rpartition(".")[2])
-        if owners and len(owners) <= _MAX_DEFINERS:
-            holders = reader.definers(member)
-            for number in owners:
-                if number in holders:
-                    scores[number] = scores.get(number, 0.0) + 1.0 / math.sqrt(len(owners))
-    return scores
 
 
 def qualified(query: Query, links: Links, reader: Reader) -> Scores:
@@ -321,21 +300,13 @@ def quoted(query: Query, reader: Reader) -> Scores:
     return scores
 
 
-def neighbours(
-    best: list[tuple[int, float]], links: Links, reader: Reader
-) -> tuple[Scores, Scores]:
-    """Return (files that import a best file, files that a best file imports), each with the square
-    root of its score."""
-    importers: Scores = {}
-    imported: Scores = {}
+def importers_of(best: list[tuple[int, float]], links: Links, reader: Reader) -> Scores:
+    """Files that import a best file, each with the square root of its score."""
+    scores: Scores = {}
     for number, strength in best:
-        pull = math.sqrt(strength)
-        targets = links.imported(number)
-        for other in targets:
-            imported[other] = imported.get(other, 0.0) + pull / math.sqrt(len(targets))
         for other in _importers(number, links, reader):
-            importers[other] = max(importers.get(other, 0.0), pull)
-    return importers, imported
+            scores[other] = max(scores.get(other, 0.0), math.sqrt(strength))
+    return scores
 
 
 def _importers(number: int, links: Links, reader: Reader) -> list[int]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sutler.ranking.history import cochange_scores, message_scores, recency_scores, summarise
+from sutler.ranking.history import message_scores, recency_scores, summarise
 from sutler.scan.commits import Commit
 
 PAST = summarise(
@@ -29,24 +29,10 @@ def test_younger_changes_count_more() -> None:
     assert score(table, "cart.py") > score(table, "f0.py")
 
 
-def test_companions_follow_the_best() -> None:
-    table = cochange_scores(PAST, DOCS, [(PAST.paths.index("cart.py"), 1.0)])
-    assert score(table, "money.py") > 0
-    assert score(table, "door.py") == 0
-
-
 def test_a_commit_that_touches_everything_says_nothing() -> None:
     assert message_scores(PAST, {"import": 1.0, "everyth": 1.0}, DOCS) == {}
 
 
 def test_no_history_is_fine() -> None:
     past = summarise([])
-    assert (
-        message_scores(past, {"a": 1.0}, {}),
-        recency_scores(past, {}),
-        cochange_scores(past, {}, []),
-    ) == (
-        {},
-        {},
-        {},
-    )
+    assert (message_scores(past, {"a": 1.0}, {}), recency_scores(past, {})) == ({}, {})

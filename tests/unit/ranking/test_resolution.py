@@ -65,11 +65,6 @@ def test_a_foreign_frame_of_the_same_name_is_not_ours() -> None:
     assert links.mentioned("usr/lib/numpy/lib/core.py") == []
 
 
-def test_dotted_names_prefer_the_longest_module() -> None:
-    links, numbers = links_over({"pkg/a.py": "", "pkg/a/b.py": "", "pkg/b.py": ""})
-    assert [number for number, _ in links.dotted("pkg.a.b.Thing")] == [numbers["pkg/a/b.py"]]
-
-
 GO = """goroutine 1 [running]:
 shop/cart.(*Cart).Total(0xc000010000)
 \t/home/u/shop/cart/cart.go:42 +0x1d
