@@ -156,7 +156,7 @@ def stop_at(
 
 
 def _opened(order: Sequence[tuple[int, int]]) -> list[int]:
-    """How many files the regions up to each are of."""
+    """Count the files that the regions up to each belong to."""
     seen: set[int] = set()
     counts = []
     for i, _ in order:
@@ -175,7 +175,7 @@ def _probability(row: Mapping[str, float]) -> float:
 
 
 def features(files: Sequence[Candidate]) -> list[list[dict[str, float]]]:
-    """The model's features of every region of every file, by name."""
+    """Compute the features of every region of every file, by name."""
     best = max((file.score for file in files), default=0.0) or 1.0
     return [
         _of_regions(

@@ -79,7 +79,7 @@ def scores_of(
 
 
 class Traits(Struct, frozen=True, gc=False):
-    """What a region shows of a task, apart from how it compares with others: the share of the
+    """Evidence for one region, apart from how it compares with others: the share of the
     task's words by worth, whether the task uses its name, and whether it stands inside a class."""
 
     words: float
@@ -90,7 +90,7 @@ class Traits(Struct, frozen=True, gc=False):
 def traits_of(
     regions: Sequence[Region], lens: Lens, owners: Sequence[int] = ()
 ) -> tuple[Traits, ...]:
-    """The traits of each region, in order."""
+    """Compute the traits of each region, in order."""
     total = sum(lens.by_sum.values()) or 1.0
     return tuple(
         Traits(
@@ -103,7 +103,7 @@ def traits_of(
 
 
 def other_blocks(regions: Sequence[Region], j: int) -> Iterator[int]:
-    """The other regions of one long definition: all between them have its name."""
+    """Yield the other regions of one long definition: all between them have its name."""
     for step in (-1, 1):
         at = j + step
         while regions[j].name and 0 <= at < len(regions) and regions[at].name == regions[j].name:
