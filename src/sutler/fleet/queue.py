@@ -268,14 +268,6 @@ class Queue:
             bodies |= {(blob, kind): bytes(body) for blob, kind, body in rows}
         return bodies
 
-    def facts(self, tool: str, kind: str) -> dict[str, bytes]:
-        """Return all facts of a kind, by blob."""
-        rows = self._database.select(
-            "SELECT digest, body FROM facts WHERE project = ? AND kind = ? AND tool = ?",
-            (self._project, kind, tool),
-        )
-        return {row[0]: bytes(row[1]) for row in rows}
-
     def put_facts(self, rows: Iterable[tuple[str, str, str, bytes]]) -> None:
         """Store facts: (blob, kind, tool, body). An existing fact stays as it is."""
         facts = list(rows)
