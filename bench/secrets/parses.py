@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable
 
 import yaml
 
-from sutler.languages.extract import reader_of
+from sutler.languages.extract import tree_of
 from sutler.languages.table import language_of
 from sutler.paths import extension
 
 Clean = Callable[[str, str], str]
-_PATIENCE = 20_000_000  # microseconds for one tree
 
 
 def _python(text: str) -> None:
@@ -49,10 +48,10 @@ def parses(text: str, path: str) -> bool | None:
             return False
         return True
     language = language_of(path)
-    reader = reader_of(language.grammar, _PATIENCE) if language and language.grammar else None
-    if reader is None:
+    if language is None or language.grammar is None:
         return None
-    return not reader[0].parse(text.encode("utf-8", "replace")).root_node.has_error
+    tree = tree_of(language.grammar, text.encode("utf-8", "replace"))
+    return None if tree is None else not tree.root_node.has_error
 
 
 def broken(files: Iterable[tuple[str, str]], clean: Clean) -> tuple[Counter[str], list[str]]:

@@ -1,18 +1,20 @@
 """Extract Facts from the text of one file. It never raises or stalls: without a parse, the words
 count.
 
-A grammar's parse is capped in size and in time (`timeout_micros` is the one limit that works in
-tree-sitter 0.25; its progress callback does not). A hostile file may still crash the C library, so
-callers run `extract` in worker processes; for that reason it is a top-level function with plain
-values as parameters and result."""
+A grammar's parse is capped in size and in CPU. `timeout_micros`, in wall time, is the one limit
+that works in tree-sitter 0.25 (its progress callback does not), so that a try is repeated with a
+longer one until it has used its CPU. A hostile file may still crash the C library, so callers run
+`extract` in worker processes; for that reason it is a top-level function with plain values."""
 
 from __future__ import annotations
 
 import re
+import time
 from array import array
 from collections import Counter
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,12 +28,16 @@ from sutler.languages.table import facts_version
 from sutler.paths import extension
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query, Tree
+    from tree_sitter import Language as TreeSitter
+    from tree_sitter import Node, Query, Tree
+
+T = TypeVar("T")
 
 MAX_BYTES = 1_000_000
 """Limit of a parsed file; of a larger one only the words of its first `MAX_BYTES` characters
 count."""
 TIMEOUT_MICROS = 500_000  # a hostile file must not block the parser for ever
+_MOST_SECONDS = 1.0  # of CPU in one try: after it no longer limit follows
 _MAX_TERMS = 4_000  # word lists would be most of the index and fit every task
 _MAX_DATA_TERMS = 400  # data has words without end, and few indicate its purpose
 _MAX_DATA_LINES = 300  # the head of a catalogue or a data file shows its subject
@@ -40,20 +46,16 @@ _MAX_SYMBOLS = 5_000  # generated bindings define more than hand-written code
 _MAX_SIGNATURE = 400
 _LONG_LINE = 20_000  # a line this long is generated, and slow to parse
 _MAX_TARGETS = 40  # a prelude that imports everything characterises no file
-_BULKY = frozenset(
-    {"dat", "log", "map", "sql"}
-)  # dumps and logs, beside the languages that hold data
+# dumps and logs, beside the languages that hold data
+_BULKY = frozenset({"dat", "log", "map", "sql"})
 _STRING = re.compile(r"\"([^\"\n]{12,200})\"|'([^'\n]{12,200})'")
 _SPACES = re.compile(r"\s+")
 _DOCSTRING = re.compile(r"[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')\s*([^\n\"']*(?:['\"][^\n\"']+)*)")
 _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+(?!\[)|--+|%)\s?(.*?)(?:\*/)?\s*$")
 _CONTAINERS = frozenset({"class", "module"})
 _WITH_BODY = frozenset({"class", "function", "method"})
-_BODIES = (
-    "body",
-    "block",
-    "field_declaration_list",
-)  # grammars that have no `body` field call the child so
+# grammars that have no `body` field call the child so
+_BODIES = ("body", "block", "field_declaration_list")
 _OUTER = {"decorated_definition", "export_statement", "template_declaration"}
 
 
@@ -184,15 +186,15 @@ def _phrases(text: str) -> tuple[str, ...]:
     return tuple(sorted(held))
 
 
-@lru_cache(maxsize=64)  # a parser for each grammar; a changed timeout makes another
-def reader_of(grammar: Grammar, micros: int = TIMEOUT_MICROS) -> tuple[Parser, Query] | None:
-    """Return the parser and the symbol query of a grammar, or None if its wheel is not
+@lru_cache(maxsize=64)
+def _reader_of(grammar: Grammar) -> tuple[TreeSitter, Query] | None:
+    """Return the library and the symbol query of a grammar, or None if its wheel is not
     installed."""
     import importlib
     import warnings
 
     from tree_sitter import Language as TreeSitter
-    from tree_sitter import Parser, Query
+    from tree_sitter import Query
 
     try:
         source = importlib.import_module(grammar.package)
@@ -201,40 +203,33 @@ def reader_of(grammar: Grammar, micros: int = TIMEOUT_MICROS) -> tuple[Parser, Q
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         language = TreeSitter(getattr(source, grammar.function)())
-        return Parser(language, timeout_micros=micros), Query(language, grammar.symbols)
+    return language, Query(language, grammar.symbols)
+
+
+def tree_of(grammar: Grammar, source: bytes) -> Tree | None:
+    """Parse a text; None at the limit of time, or if the grammar's wheel is not installed."""
+    from tree_sitter import Parser
+
+    reader = _reader_of(grammar)
+    if reader is None:
+        return None
+    language, _ = reader
+    return _in_time(lambda micros: Parser(language, timeout_micros=micros).parse(source))
 
 
 def _parse(
     grammar: Grammar, text: str
 ) -> tuple[ParseStatus, tuple[Symbol, ...], tuple[Import, ...]]:
-    """Parse with the time limit, and once more with four times as much: the limit is wall time, and
-    a busy machine must not change the facts of a harmless file."""
     source = text.encode("utf-8", "replace")
-    for micros in (TIMEOUT_MICROS, 4 * TIMEOUT_MICROS):
-        reader = reader_of(grammar, micros)
-        if reader is None:
-            return "failed", (), ()
-        parser, query = reader
-        try:
-            return _read(grammar, source, parser.parse(source), query)
-        except ValueError:  # raised by the time cap
-            parser.reset()
-    return "timeout", (), ()
-
-
-def _read(
-    grammar: Grammar, source: bytes, tree: Tree, query: Query
-) -> tuple[ParseStatus, tuple[Symbol, ...], tuple[Import, ...]]:
-    import warnings
-
-    from tree_sitter import QueryCursor
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        cursor = QueryCursor(query, match_limit=1_000, timeout_micros=TIMEOUT_MICROS)
+    reader, tree = _reader_of(grammar), tree_of(grammar, source)
+    if reader is None:
+        return "failed", (), ()
+    matches = _in_time(partial(_matches, reader[1], tree)) if tree is not None else None
+    if tree is None or matches is None:
+        return "timeout", (), ()
     definitions: dict[tuple[int, str], _Found] = {}
     imports: dict[int, Import] = {}
-    for _, captures in cursor.matches(tree.root_node):
+    for captures in matches:
         if "i" in captures:
             node = captures["i"][0]
             imports[node.start_byte] = _import(grammar, node, source)
@@ -246,6 +241,34 @@ def _read(
         _symbols(grammar, definitions, source),
         tuple(imports[at] for at in sorted(imports)),
     )
+
+
+def _in_time(work: Callable[[int], T]) -> T | None:
+    """Call `work` with a limit of wall time in microseconds, and with a longer one if it reached
+    the limit with little computed: a busy machine must not change the facts of a file."""
+    import warnings
+
+    micros = TIMEOUT_MICROS
+    while True:
+        start = time.thread_time()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of `timeout_micros`
+                return work(micros)
+        except ValueError:  # raised at the limit
+            if time.thread_time() - start >= _MOST_SECONDS:
+                return None
+        micros *= 4
+
+
+def _matches(query: Query, tree: Tree, micros: int) -> list[dict[str, list[Node]]]:
+    from tree_sitter import QueryCursor
+
+    start = time.monotonic()
+    matches = QueryCursor(query, match_limit=1_000, timeout_micros=micros).matches(tree.root_node)
+    if time.monotonic() - start >= micros / 1_000_000:
+        raise ValueError("at its limit a cursor returns the matches so far, and reports nothing")
+    return [captures for _, captures in matches]
 
 
 class _Found:
@@ -296,28 +319,17 @@ def _symbols(
     )
     lines = source.split(b"\n")
     symbols: list[Symbol] = []
-    open_: list[
-        tuple[int, int, str]
-    ] = []  # (end byte, index, kind) of the symbols around the current one
+    # (end byte, index, kind) of the symbols around the current one
+    open_: list[tuple[int, int, str]] = []
     for _, item in ordered:
         node = item.node
         while open_ and open_[-1][0] <= node.start_byte:
             open_.pop()
-        parent = open_[-1] if open_ else None
-        if (
-            item.kind in ("constant", "field")
-            and parent is not None
-            and parent[2] not in _CONTAINERS
-        ):
+        _, number, around = open_[-1] if open_ else (0, -1, "")
+        if item.kind in ("constant", "field") and around and around not in _CONTAINERS:
             continue  # a local of a function
-        kind = (
-            "method"
-            if item.kind == "function" and parent is not None and parent[2] == "class"
-            else item.kind
-        )
-        symbols.append(
-            _symbol(grammar, item, kind, -1 if parent is None else parent[1], source, lines)
-        )
+        kind = "method" if (item.kind, around) == ("function", "class") else item.kind
+        symbols.append(_symbol(grammar, item, kind, number, source, lines))
         if item.rank:
             open_.append((node.end_byte, len(symbols) - 1, kind))
     return tuple(symbols)

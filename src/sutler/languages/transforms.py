@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sutler.languages import language_of
-from sutler.languages.extract import MAX_BYTES, reader_of
+from sutler.languages.extract import MAX_BYTES, tree_of
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -35,14 +35,9 @@ def without_comments(text: str, path: str) -> str:
     language = language_of(path, text[:200])
     if language is None or language.grammar is None or len(text) > MAX_BYTES:
         return text
-    reader = reader_of(language.grammar)
-    if reader is None:
-        return text
     source = text.encode("utf-8", "surrogateescape")
-    try:
-        tree = reader[0].parse(source)
-    except ValueError:  # raised by the time cap
-        reader[0].reset()
+    tree = tree_of(language.grammar, source)
+    if tree is None:
         return text
     output = bytearray()
     at = 0

@@ -4,6 +4,7 @@ import pytest
 
 from sutler.languages import LANGUAGES, language_of
 from sutler.languages.extract import extract
+from sutler.languages.transforms import without_comments
 from tests.unit.languages.samples import SAMPLES, Sample
 
 
@@ -115,6 +116,20 @@ def test_a_parse_that_stalls_is_given_up() -> None:
     facts = extract("a.js", ('"' * 250 + "\n") * 2_500)
     assert facts.status in ("timeout", "partial")
     assert facts.lines == 2_500
+
+
+@pytest.mark.parametrize("micros", [1, 1_000, 20_000])
+def test_a_limit_of_wall_time_changes_no_fact(micros: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a limit passes while little is computed. A query that reaches it returns
+    what it has so far, as if that were all.
+    """
+    text = "".join(f"import m{n}\n\ndef f{n}(a):\n    return g(a)\n" for n in range(2_000))
+    facts = extract("a.py", text)
+    assert len(facts.symbols) == len(facts.imports) == 2_000
+    monkeypatch.setattr("sutler.languages.extract.TIMEOUT_MICROS", micros)
+    assert extract("a.py", text) == facts
+    commented = "x = 1  # one\n" * 5_000
+    assert without_comments(commented, "a.py") == "x = 1\n" * 5_000
 
 
 def test_facts_survive_the_cache() -> None:

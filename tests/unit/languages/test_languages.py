@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from sutler.languages import LANGUAGES, Grammar, Language, language_of
-from sutler.languages.extract import reader_of
+from sutler.languages.extract import tree_of
 from sutler.languages.python import PYTHON
 from sutler.languages.table import claims
 
@@ -35,7 +35,7 @@ def test_language_of(path: str, head: str, language: str, parsed: bool) -> None:
     ids=lambda grammar: grammar.package,
 )
 def test_every_grammar_is_installed_and_takes_its_query(grammar: Grammar) -> None:
-    assert reader_of(grammar) is not None
+    assert tree_of(grammar, b"") is not None
 
 
 def test_every_row_has_a_name_of_its_own() -> None:
