@@ -1,5 +1,5 @@
-"""Replacements for calls of `os` on a platform without descriptors of folders, owners, fdatasync or
-writev.
+"""Replacements for calls of `os` on a platform without descriptors of folders, owners or
+fdatasync.
 
 `system` decides which are missing. A path in place of a descriptor is weaker: between the check and
 the use another process may put a link there, which descriptors rule out."""

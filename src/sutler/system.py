@@ -9,7 +9,6 @@
     exchange     two names change places in one step    a hard link keeps the old file, then rename
     affinity     the cores that this process may use    all cores of the machine
     pipe_size    workers run further ahead              pipes of the usual size
-    writev       one call for many pieces               one call for each piece
     owners       files of other users are refused       every file counts as the user's own
 
 `fs` has the calls of `os` with these replacements: code that holds folders, owners or flags uses

@@ -22,7 +22,7 @@ import sutler.system as system
 from sutler.errors import RefusedError, UsageError
 from sutler.paths import RelPath, parse_relpath, quote
 from sutler.scan.snapshot import Problem, ProblemKind
-from sutler.system import fs
+from sutler.system import fs, has_openat2, open_beneath, opener
 
 Method = Literal["openat2", "descriptor walk"]
 
@@ -193,8 +193,6 @@ class Root:
     def method(self) -> Method:
         """Method that confines single opens here; `doctor` shows it."""
         if self._openat2 is None:
-            from sutler.system import has_openat2
-
             self._openat2 = has_openat2()
         return "openat2" if self._openat2 else "descriptor walk"
 
@@ -211,8 +209,6 @@ class Root:
         return self.open_by_steps(path, flags)
 
     def _open_beneath(self, path: str, flags: int) -> int:
-        from sutler.system import open_beneath
-
         *heads, last = _steps(path or ".")
         fd = self.fd
         try:
@@ -239,12 +235,6 @@ class Root:
         finally:
             if fd != self.fd:
                 fs.close(fd)
-
-    def opener(self) -> Callable[[str], int]:
-        """Return a function that opens many files by openat2, each with one system call."""
-        from sutler.system import opener
-
-        return opener(self.fd, FILE)
 
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
         """Read one file; refuse a pipe, a device or a link at once."""
@@ -318,7 +308,7 @@ class Reader:
             return fd
         self._entered += 1
         if self._entered == MANY_DIRECTORIES and self._root.method() == "openat2":
-            self._beneath = self._root.opener()
+            self._beneath = opener(self._root.fd, FILE)
         near, missing = directory, list[str]()
         while near and near not in fds and len(missing) < _CLOSE_BY:
             near, _, name = near.rpartition("/")

@@ -294,8 +294,8 @@ def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
     clean = cleaner(resolve([]), packed=True)
     texts = [text for row in rows for text in (row.path, row.reason)]
     cleaned = clean("\n".join(texts), "").text.split("\n")
-    if cleaned == texts or len(cleaned) != len(texts):
-        return rows if cleaned == texts else [replace(row, reason="", detail=None) for row in rows]
+    if len(cleaned) != len(texts):
+        return [replace(row, reason="", detail=None) for row in rows]
     pairs = zip(rows, cleaned[::2], cleaned[1::2], strict=True)
     return [replace(row, path=path, reason=reason) for row, path, reason in pairs]
 

@@ -223,19 +223,15 @@ def _text_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def rows_of(parts: Iterable[Part], tokens: Counter | None, detail: Details) -> list[view.FileRow]:
-    """Return rows with their costs: tokens if they are counted, then bytes."""
-    rows = []
-    for part in parts:
-        size = count_bytes(part.weighed)
-        rows.append(_row(part, (tokens(part.weighed), size) if tokens else (size,), detail(part)))
-    return rows
+def rows_of(parts: Iterable[Part], tokens: Counter, detail: Details) -> list[view.FileRow]:
+    """Return rows with their costs in tokens and bytes."""
+    return [_row(part, tokens, detail(part)) for part in parts]
 
 
-def _row(part: Part, costs: tuple[int, ...], detail: view.Detail | None) -> view.FileRow:
+def _row(part: Part, tokens: Counter, detail: view.Detail | None) -> view.FileRow:
     return view.FileRow(
         path=quote(part.path),
-        costs=costs,
+        costs=(tokens(part.weighed), count_bytes(part.weighed)),
         level=part.level,
         why=why_of(part.reason, part.path),
         reason=plain(part.reason),
