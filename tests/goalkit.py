@@ -14,8 +14,10 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
+from sutler.config import resolve
 from sutler.fronts.cli import main
 from sutler.goals.runner import Hooks, Job, Prompt, run
+from sutler.scan.judge import rules_for
 from tests.conftest import Ran, Tree
 
 Capture = pytest.CaptureFixture[bytes]
@@ -53,6 +55,9 @@ def configured(claw: str = "", prompt: str = "hello") -> Files:
             "goals": {"plain": {"prompt.yaml": f"name: P\nprompt: {prompt}\n"}},
         }
     }
+
+
+GOAL_RULES = rules_for(resolve([]), "goal")
 
 
 def cli(capfd: Capture, folder: Path, *words: str) -> Ran:

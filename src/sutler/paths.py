@@ -28,6 +28,17 @@ class Span(Struct, frozen=True, gc=False):
     end: int
 
 
+_PLACE = re.compile(r"(.+?):(\d+)(?:-(\d+))?", re.DOTALL)
+
+
+def parse_place(text: str) -> tuple[str, Span | None]:
+    """Split `a.py:3-9` or `a.py:3` into the path and the lines; without lines the span is None."""
+    place = _PLACE.fullmatch(text)
+    if place is None:
+        return text, None
+    return place[1], Span(int(place[2]), int(place[3] or place[2]))
+
+
 def parse_relpath(raw: str) -> RelPath:
     """Parse an untrusted spelling to a RelPath, or refuse it. Purely lexical: nothing is
     expanded."""

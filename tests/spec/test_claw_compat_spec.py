@@ -14,7 +14,7 @@ from sutler.goals.context_files import Wanted
 from sutler.goals.runner import Job
 from sutler.goals.section import HEADER, draw_tree
 from tests.conftest import Plant
-from tests.goalkit import Capture, Files, cli, go, job, write_goal
+from tests.goalkit import GOAL_RULES, Capture, Files, cli, go, job, write_goal
 
 TREE: Files = {"src": {"a.py": "A", "lib": {"b.py": "B\n"}}, "README.md": "# R\n"}
 
@@ -93,7 +93,9 @@ def test_a_missing_path_ends_every_mode(folder: Path, mode: str) -> None:
 
 
 def gathered(folder: Path, *paths: str, **limits: int) -> tuple[list[str], list[str], list[str]]:
-    found = gather_files(Wanted(paths, str(folder), replace(COMPAT_FILE, **limits)))
+    found = gather_files(
+        Wanted(paths, str(folder), replace(COMPAT_FILE, **limits), rules=GOAL_RULES)
+    )
     return (
         [file.path for file in found.files],
         [issue.message for issue in found.errors],

@@ -14,7 +14,7 @@ from sutler.goals.claw import COMPAT_FILE
 from sutler.goals.context_compat import gather_files
 from sutler.goals.context_files import Wanted
 from tests.conftest import Plant
-from tests.goalkit import Capture, cli, program, without_privileges, write_goal
+from tests.goalkit import GOAL_RULES, Capture, cli, program, without_privileges, write_goal
 from tests.terminals import on_terminal
 
 SCOPED = """\
@@ -231,7 +231,7 @@ def test_compat_stops_at_an_unreadable_folder(folder: Path) -> None:
     closed = folder / "src/closed"
     closed.mkdir()
     closed.chmod(0)
-    wanted = Wanted(("src",), str(folder), COMPAT_FILE)
+    wanted = Wanted(("src",), str(folder), COMPAT_FILE, rules=GOAL_RULES)
     try:
         with without_privileges(folder), pytest.raises(SutlerError) as caught:
             gather_files(wanted)

@@ -13,7 +13,7 @@ from sutler.goals.claw import COMPAT_FILE
 from sutler.goals.context_compat import gather_files as gather_as_claw
 from sutler.goals.context_files import Wanted
 from tests.conftest import Plant
-from tests.goalkit import Files, configured, go, job, without_privileges
+from tests.goalkit import GOAL_RULES, Files, configured, go, job, without_privileges
 
 
 def shown(folder: Path, *given: str, mode: str = "strict", depth: int | None = None) -> list[str]:
@@ -137,7 +137,7 @@ def test_edge_3_compat_follows_links_to_files_inside(plant: Plant, tmp_path: Pat
     (tmp_path / "outside.txt").write_text("secret")
     os.symlink("a.txt", folder / "t/in.txt")
     os.symlink(str(tmp_path / "outside.txt"), folder / "t/out.txt")
-    gathered = gather_as_claw(Wanted(("t",), str(folder), COMPAT_FILE))
+    gathered = gather_as_claw(Wanted(("t",), str(folder), COMPAT_FILE, rules=GOAL_RULES))
     assert [(file.path, file.content) for file in gathered.files] == [
         ("t/a.txt", "A"),
         ("t/in.txt", "A"),

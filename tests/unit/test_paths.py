@@ -7,7 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sutler.errors import RefusedError
-from sutler.paths import basename, dirname, extension, join, parse_relpath, quote, unquote
+from sutler.paths import (
+    Span,
+    basename,
+    dirname,
+    extension,
+    join,
+    parse_place,
+    parse_relpath,
+    quote,
+    unquote,
+)
 
 ANYTHING = st.text(st.characters(exclude_categories=()))
 TRICKY = st.text(
@@ -113,3 +123,17 @@ def test_parts_of_a_path(path: str, parent: str, name: str, ext: str) -> None:
         ext,
         path,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a.py", ("a.py", None)),
+        ("a.py:3", ("a.py", Span(3, 3))),
+        ("a.py:3-9", ("a.py", Span(3, 9))),
+        ("a:b.py", ("a:b.py", None)),
+        (":3", (":3", None)),
+    ],
+)
+def test_a_place_is_a_path_and_lines(text: str, place: tuple[str, Span | None]) -> None:
+    assert parse_place(text) == place

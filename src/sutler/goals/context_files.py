@@ -46,10 +46,6 @@ NEAR = 0.8
 """Share of a limit from which a warning is issued."""
 
 
-GOAL_RULES = ScanRules(default_excludes=False, skip_file_bytes=None)
-"""Scan rules of the door `goal` if there are no settings."""
-
-
 class Issue(Struct, frozen=True):
     """An error of one path; the error mode decides what follows."""
 
@@ -85,9 +81,9 @@ class Wanted(Struct, frozen=True):
     paths: tuple[str, ...]
     cwd: str
     claw: Claw
+    rules: ScanRules
     depth: int | None = None
     stdin: str | None = None
-    rules: ScanRules = GOAL_RULES
     tell: Callable[[int], None] | None = None
     clean: Clean = unchanged
 

@@ -9,14 +9,13 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.config import Settings
+from sutler.config import Settings, resolve
 from sutler.errors import ModelCommandError, RefusedError, SutlerError, UsageError
 from sutler.formats.document import Finding
 from sutler.goals import context_arguments, context_compat
 from sutler.goals.ceiling import Ceiling
 from sutler.goals.claw import Claw, load_claw
 from sutler.goals.context_files import (
-    GOAL_RULES,
     Ask,
     Clean,
     ContextFile,
@@ -49,6 +48,7 @@ class Chosen(Struct, frozen=True, kw_only=True):
 
 
 NOTHING_CHOSEN = Chosen()
+DEFAULTS = resolve([])
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class Job(Struct, frozen=True, kw_only=True):
     stdin: str | None = None
     chosen: Chosen = NOTHING_CHOSEN
     ceiling: Ceiling | None = None
-    settings: Settings | None = None
+    settings: Settings = DEFAULTS
 
 
 def _silent(_text: str) -> None:
@@ -206,8 +206,8 @@ def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[Cont
             paths, extra = (*paths, *changed), [*extra, *texts]
         if chosen.auto_tokens is not None:
             fill = chosen_context.ranked(project, prompt, chosen.auto_tokens, hooks.count)
-    rules = rules_for(job.settings, "goal") if job.settings else GOAL_RULES
-    wanted = Wanted(paths, job.cwd, claw, job.depth, job.stdin, rules, hooks.tell, hooks.clean)
+    rules = rules_for(job.settings, "goal")
+    wanted = Wanted(paths, job.cwd, claw, rules, job.depth, job.stdin, hooks.tell, hooks.clean)
     gather = context_compat.gather_files if job.compat else context_arguments.gather_files
     gathered = gather(wanted)
     named = [*gathered.files, *(file for file in extra if file.path not in _paths(gathered.files))]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -16,12 +15,10 @@ from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
 from sutler.fronts.cli.options import flag, integer, one_of, value
 from sutler.fronts.console import Console, at_terminal, confirm, described
-from sutler.paths import counted, quote
+from sutler.paths import counted, parse_place, quote
 from sutler.store.records import PROFILES, Approval, Caller, Listing, Reading
 from sutler.system import fs
 from sutler.tools import TOOLS, call, open_door
-
-_RANGE = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?$", re.DOTALL)
 
 
 def caller(args: argparse.Namespace) -> Caller:
@@ -97,18 +94,12 @@ def configure_read(parser: argparse.ArgumentParser) -> None:
 
 
 def run_read(args: argparse.Namespace, console: Console) -> int:
-    span = _RANGE.fullmatch(args.path)
+    path, span = parse_place(args.path)
     with opened(args, console) as door:
         if args.excerpt is not None:
             reading = call(door, "get_excerpt", {"path": args.path, "max_lines": args.excerpt})
         elif span:
-            start = int(span["start"])
-            arguments = {
-                "path": span["path"],
-                "start": start,
-                "end": int(span["end"] or start),
-                "since": args.known,
-            }
+            arguments = {"path": path, "start": span.start, "end": span.end, "since": args.known}
             reading = call(door, "read_lines", arguments)
         else:
             reading = call(

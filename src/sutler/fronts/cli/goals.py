@@ -163,8 +163,6 @@ def _misspelled(job: Job, options: list[str]) -> list[str]:
 def _outgoing(
     prompt: Prompt, job: Job, redactions: Redactions, where: str
 ) -> outgoing_prompt.Outgoing:
-    if job.settings is None:
-        raise RuntimeError("a job of the command line has settings")
     files = {file.path: file.content for file in prompt.files}
     return outgoing_prompt.Outgoing(
         prompt.text, files, where, job.settings, redactions, job.ceiling

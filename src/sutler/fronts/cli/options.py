@@ -20,7 +20,6 @@ from sutler.formats import FORMATS
 from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.console import Console, terminal_width
 from sutler.scan.globs import separated
-from sutler.scan.place import project_config
 from sutler.setting_table import TIER_CHARS
 from sutler.version import VERSION
 
@@ -212,6 +211,8 @@ def flags_layer(args: argparse.Namespace) -> Layer:
 
 def settings_for(args: argparse.Namespace, root: str) -> Settings:
     """Resolve defaults < user < project < environment < flags, for the project at `root`."""
+    from sutler.scan.place import project_config
+
     layers = [*project_config(root, os.environ, getattr(args, "profile", ""))]
     layers += [config.layer_from_environment(os.environ), flags_layer(args)]
     settings = config.resolve(layers)

@@ -15,11 +15,10 @@ from sutler.access.door import Door
 from sutler.access.setup import SessionView
 from sutler.errors import UsageError
 from sutler.fronts.console import read_text
-from sutler.paths import counted, extension, quote
+from sutler.paths import counted, extension, parse_place, quote
 from sutler.store.records import Listing, PatchResult, Reading, Version
 from sutler.tools import call
 
-_RANGE = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?", re.DOTALL)
 PREVIEW_LINES = 200
 
 
@@ -81,15 +80,9 @@ def files(door: Door, words: Sequence[str], scene: Scene) -> Reply:
 
 
 def open_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
-    path = named(scene, words)
-    span = _RANGE.fullmatch(path)
+    path, span = parse_place(named(scene, words))
     if span:
-        start = int(span["start"])
-        result = call(
-            door,
-            "read_lines",
-            {"path": span["path"], "start": start, "end": int(span["end"] or start)},
-        )
+        result = call(door, "read_lines", {"path": path, "start": span.start, "end": span.end})
     else:
         result = call(door, "read_file", {"path": path})
     return reading_reply(result)
