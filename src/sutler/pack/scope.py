@@ -36,6 +36,7 @@ from sutler.scan.walk import scan
 from sutler.secrets.cleaner import (
     PER_FILE,
     Clean,
+    Numbering,
     Redactor,
     cleaner,
     masked,
@@ -49,7 +50,6 @@ from sutler.store import home
 if TYPE_CHECKING:
     from sutler.budget.task_fit import Ranking
     from sutler.pack.changes import Changes
-    from sutler.secrets.cleaner import Numbering
 
 
 Tell = Callable[[str, int, int], None]
@@ -131,8 +131,6 @@ class Scope:
         texts of one document."""
         if self._numbering is not None:
             return self
-        from sutler.secrets.cleaner import Numbering
-
         copy = self._copy(self.settings)
         copy._numbering = Numbering()
         return copy

@@ -41,7 +41,7 @@ from sutler.ranking.reader import Reader
 from sutler.scan.root import Root
 from sutler.scan.snapshot import FileEntry, Problem
 from sutler.scan.text import decode
-from sutler.secrets.cleaner import Clean
+from sutler.secrets.cleaner import Clean, cleaner, numbered
 from sutler.store import home
 from sutler.store.state import project_id
 
@@ -191,7 +191,6 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     cached."""
     from sutler.scan.commits import head_of, read_history
     from sutler.scan.git import find_repository
-    from sutler.secrets.cleaner import cleaner, numbered
 
     repository = find_repository(root.anchor)
     if repository is None:

@@ -25,9 +25,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+from unicodedata import normalize
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -162,8 +162,6 @@ def _other_spellings(line: str) -> list[str]:
     written either way. A line that lifts a denial stays as it is written."""
     if line.isascii() or line.startswith("!"):
         return []
-    from unicodedata import normalize
-
     try:
         text = line.encode("latin-1").decode()
     except UnicodeDecodeError:  # a name in another encoding has one spelling
@@ -321,8 +319,8 @@ def spellings(name: str) -> Sequence[str]:
     compatibility forms."""
     if name.isascii():
         return (name,) if name.islower() else (name, name.lower())
-    forms = [name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)]
-    return list(dict.fromkeys([*forms, unicodedata.normalize("NFKC", name).casefold()]))
+    forms = [name, normalize("NFC", name), normalize("NFD", name)]
+    return list(dict.fromkeys([*forms, normalize("NFKC", name).casefold()]))
 
 
 def decide(layers: tuple[Layer, ...], name: str, directory: bool) -> Match | None:

@@ -6,7 +6,7 @@ filter, text conversion or external diff to hook into. Contents are compared raw
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha1
+from hashlib import sha1, sha256
 
 from msgspec import Struct
 
@@ -97,8 +97,6 @@ def blob_id(content: bytes, length: int) -> str:
     repository."""
     data = b"blob %d\0" % len(content) + content
     if length == 64:  # SHA-256 repositories
-        from hashlib import sha256
-
         return sha256(data).hexdigest()
     return sha1(data, usedforsecurity=False).hexdigest()
 
