@@ -64,7 +64,7 @@ KEYS: tuple[Key, ...] = (
     Key("format", "choice", "markdown", "output format of the pack", tuple(FORMATS)),
     Key("line_numbers", "bool", False, "number the lines of each file"),
     Key(
-        "fill", "bool", False, "with a goal: fill the budget instead of stopping at what is useful"
+        "fill", "bool", False, "with a goal: fill the budget instead of stopping at the useful part"
     ),
     Key(
         "stop",

@@ -107,7 +107,7 @@ class Admission:
         name = quote(path)
         if self._clean_name(name) != name:
             raise RefusedError(
-                "the path itself holds what looks like a secret",
+                "the path itself seems to hold a secret",
                 rule="nothing secret leaves in a name",
             )
         return path

@@ -279,7 +279,7 @@ class Ledger:
             raise RefusedError(
                 f"the ledger does not verify at row {checked.bad}: {checked.detail}",
                 rule="only a sound ledger is rotated",
-                next_step="export it and look at that row first",
+                next_step="export it and inspect that row first",
             )
         last = checked.head - keep
         rows = [row for row in self._rows() if row.seq <= last]

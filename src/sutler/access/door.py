@@ -217,8 +217,8 @@ class Door:
         return received((unseal(row) for row in rows), digest, span)
 
     def _remembered(self, path: RelPath, page: Page, outcome: Outcome) -> Outcome:
-        """Store the clean text, so that a later diff can show what changed since. Redacted parts
-        are not stored either."""
+        """Add the clean text to an outcome, so that a later diff can show what changed since.
+        Redacted parts are not stored either."""
         if not page.whole:
             return outcome
         fact = (

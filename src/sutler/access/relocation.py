@@ -48,7 +48,7 @@ def _verified(ledger: Ledger) -> Verification:
         raise RefusedError(
             f"the ledger does not verify at row {checked.bad}: {checked.detail}",
             rule="only a sound ledger is moved, backed up or restored",
-            next_step="look at that row with 'sutler log'; restore a backup if it was changed",
+            next_step="inspect that row with 'sutler log'; restore a backup if it was changed",
         )
     return checked
 

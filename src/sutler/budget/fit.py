@@ -306,7 +306,7 @@ class Ledger:
         return replace(section, cost=cost)
 
     def reserve(self, listing: Listing) -> int:
-        """Reserve the cost of a listing in the manifest."""
+        """Return the cost of a listing in the manifest."""
         plain, stated = (
             frame_cost(self._count, self.request, Preamble(""), one) for one in (Listing(), listing)
         )

@@ -62,7 +62,7 @@ def settle(
     approval = store.approval(id)
     if approval is None or approval.state != "pending" or stamp(gate.clock()) >= approval.expires:
         raise UsageError(
-            f"no approval {quote(id[:40])} waits", next_step="look again at what waits"
+            f"no approval {quote(id[:40])} waits", next_step="list the pending approvals again"
         )
     now = as_shown(approval)
     if now.digest != seen:
@@ -90,7 +90,8 @@ def settle(
     done = gate.enter(call, lambda: (store.settle(approval.id, state, by), Outcome()))
     if not done:
         raise ConflictError(
-            f"approval {approval.id} was settled meanwhile", next_step="look again at what waits"
+            f"approval {approval.id} was settled meanwhile",
+            next_step="list the pending approvals again",
         )
     return approval
 
@@ -104,5 +105,5 @@ def _still(door: Door, approval: Approval) -> None:
         raise ConflictError(
             f"{quote(approval.path)} has moved on since the change was made",
             rule="what is shown is what is written",
-            next_step="deny it; whoever made it has to look at the file again",
+            next_step="deny it; its author must read the file again",
         )

@@ -103,7 +103,7 @@ def _after(piece: Piece, where: dict[str, list[int]]) -> int:
             raise ConflictError(
                 f"the anchor {anchor[:80]!r} before patch line {piece.line + 1} stands on lines:"
                 f" {numbers}",
-                rule="an anchor stands once",
+                rule="an anchor occurs once",
                 next_step="use another anchor, or context instead of it",
             )
         at = places[0]
@@ -205,14 +205,14 @@ def replace_once(text: str, old: str, new: str) -> str:
         count = text.count(old)
     if count > 1:
         raise ConflictError(
-            f"the old text stands in {count} places: lines"
+            f"the old text occurs in {count} places: lines"
             f" {', '.join(map(str, _lines_with(text, old)))}",
             rule="an edit applies in one place only",
-            next_step="add text around it until it stands once",
+            next_step="add text around it until it occurs once",
         )
     if not count:
         raise ConflictError(
-            f"the old text does not stand in the file; {_nearest(text, old)}",
+            f"the old text does not occur in the file; {_nearest(text, old)}",
             rule="an edit applies exactly or not at all",
         )
     at = text.index(old)

@@ -99,7 +99,7 @@ def parse(text: str, path: str = "") -> tuple[FilePatch, ...]:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise UsageError(
-            f"{quote(twice)} stands twice in the patch",
+            f"{quote(twice)} occurs twice in the patch",
             next_step="put all its hunks under one header",
         )
     return files

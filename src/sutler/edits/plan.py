@@ -273,7 +273,7 @@ def refuse_markers(raw: str, new: str, path: str) -> None:
     ]
     raise RefusedError(
         f"the new text of {quote(path)} holds redaction markers on line {', '.join(where[:10])}",
-        rule="a marker stands for a secret and is never stored in its place",
+        rule="a marker replaces a secret and is never stored in its place",
         next_step="leave such lines exactly as they were read, or change other lines only",
     )
 

@@ -53,5 +53,5 @@ def _name(name: str) -> str:
     if stem in _DEVICES:
         return f"{stem.upper()} is a device on Windows"
     if _short_name().fullmatch(name):
-        return "a short name of Windows, which stands for another"
+        return "a short name of Windows, which means another"
     return ""

@@ -113,7 +113,7 @@ def _finish(door: Door, entry: AuditEntry, path: RelPath, current: replacement.H
 def _outcome(entry: AuditEntry, state: str, at: str) -> AuditEntry:
     detail = {"new": "found done after an interruption", "old": "interrupted before it was done"}
     after = entry.after if state == "new" else ""
-    what = detail.get(state, "interrupted, and the file was changed by somebody else")
+    what = detail.get(state, "interrupted, and the file was changed by another program")
     return msgspec.structs.replace(
         entry, phase="done", at=at, success=state == "new", detail=what, after=after
     )

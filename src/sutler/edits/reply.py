@@ -378,7 +378,7 @@ def by_file(changes: tuple[Change, ...]) -> dict[str, tuple[Change, ...]]:
         if len(several) > 1 and alone:
             lines = ", ".join(str(change.line) for change in several)
             raise UsageError(
-                f"{quote(path)} stands several times in the reply: lines {lines}",
+                f"{quote(path)} occurs several times in the reply: lines {lines}",
                 rule="a file is given whole once, or in edits",
                 next_step="take out all but one",
             )

@@ -78,7 +78,7 @@ def create(folder: str, name: str, store: str) -> Fleet:
     if os.path.exists(path):
         raise RefusedError(
             f"{folder} is a fleet already",
-            rule="a fleet is not made twice",
+            rule="a fleet is created once",
             next_step="use it, or name another folder with --fleet",
         )
     write_atomic(path, [msgspec.json.encode(Account(name, bool(store)))])

@@ -118,7 +118,7 @@ def require_goal(loaded: Found, store: TrustStore, what: str) -> None:
         raise DeniedError(
             f"goal '{loaded.id}' of this project {what}, and you have not trusted it yet",
             rule="a project's own scripts run only after you trusted their content",
-            next_step=f"look at it with 'sutler trust {loaded.id}', which asks before it grants",
+            next_step=f"inspect it with 'sutler trust {loaded.id}', which asks before it grants",
         )
 
 

@@ -50,7 +50,7 @@ def users_text(reader: Reader, changed: Mapping[str, Sequence[int]]) -> str:
         size += len(part)
     left = len(functions) - (len(parts) - 1)
     if left:
-        parts.append(f"\n{left} more changed functions are not looked at here.\n")
+        parts.append(f"\n{left} more changed functions are not shown here.\n")
     return "".join(parts) if functions else ""
 
 

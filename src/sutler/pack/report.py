@@ -249,7 +249,7 @@ def empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> Ref
         next_step="see 'sutler scan --excluded' for each rule"
         + ("; globs are '*.py' or 'src/**'" if any(r == "not_selected" for r, _ in reasons) else "")
         if detail
-        else "stand in a project, or name one: sutler pack FOLDER",
+        else "change to a project, or name one: sutler pack FOLDER",
     )
 
 

@@ -58,7 +58,7 @@ Tell = Callable[[str, int, int], None]
 Readable = Callable[[Iterable[FileEntry]], Iterable[FileEntry]]
 """Filters files to those that a caller may read, in their order."""
 
-WITHHELD = Rule("policy", "kept back from this caller")
+WITHHELD = Rule("policy", "withheld from this caller")
 GOAL_LIMIT: tuple[tuple[int, Unit], tuple[int, Unit]] = ((60_000, "chars"), (16_000, "tokens"))
 """Ceiling of a pack for a goal without a budget: without a token count, and with one."""
 UNTICKED = Rule("selection", "unticked by you")

@@ -45,7 +45,7 @@ def with_goal(found: Verdict, project: Project, path: RelPath, goal: str) -> Ver
     ranked = project.ranking(project.scan(), goal).ranked
     place = next((i for i, one in enumerate(ranked) if one.path == path), None)
     if place is None:
-        return replace(found, evidence=("no signal of the ranking speaks for it",))
+        return replace(found, evidence=("no signal of the ranking supports it",))
     shares = [f"{one.name} {one.share:.3f}" for one in ranked[place].signals if one.share]
     evidence = (*ranked[place].reasons, f"signals: {', '.join(shares)}")
     before = tuple(

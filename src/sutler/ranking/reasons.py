@@ -42,7 +42,7 @@ _SENTENCES = {
     "ticked": "matches {words}",
     "named": "the title names this path",
     "mention": "the task names this path",
-    "frame": "a stack frame of the task lies here",
+    "frame": "a stack frame of the task is in it",
     "qualified": "a qualified name of the task leads here",
     "namesake": "has a name that the task uses",
     "scope": "belongs to the component that the title names",
@@ -55,7 +55,7 @@ _SENTENCES = {
     "tested": "tests or examples that match the task exercise it",
     "message": "changed by {commits} about the task's words",
     "recent": "it changed lately or often",
-    "beside": "it stands beside a file that ranks high",
+    "beside": "it is in the folder of a file that ranks high",
     "needed": "the best match imports it",
 }
 _CLASSES = {

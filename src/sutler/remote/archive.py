@@ -119,5 +119,7 @@ def _checked(name: str, what: str, writer: Writer, size: int) -> None:
 
 def _bounded(data: bytes, size: int, what: str) -> bytes:
     if len(data) > size:
-        raise RefusedError(f"{what} holds more than it says", rule="a member has its stated size")
+        raise RefusedError(
+            f"{what} holds more bytes than it declares", rule="a member has its stated size"
+        )
     return data

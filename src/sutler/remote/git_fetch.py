@@ -185,7 +185,7 @@ def _blobs(
         child.stdin.flush()
         head = child.stdout.readline().split()
         if len(head) != 3 or int(head[2]) != size:
-            raise SutlerError(f"{quote(path)} is missing from what was fetched")
+            raise SutlerError(f"{quote(path)} is missing from the fetched objects")
         data = child.stdout.read(size)
         child.stdout.read(1)
         yield data

@@ -178,8 +178,8 @@ class Cached(Struct, frozen=True, gc=False):
 
 
 KINDS = {
-    "facts": "what packs found out about files",
-    "figures": "what packs found out about themselves",
+    "facts": "facts about files",
+    "figures": "figures of whole packs",
     "history": "commit messages, cleaned",
     "index": "facts for ranking",
     "processed": "texts that processors printed, with nothing to redact",

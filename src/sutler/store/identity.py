@@ -123,6 +123,6 @@ def bind(database: Database, project: str, identity: Identity) -> None:
     if first != identity.address and not identity.sure:
         raise RefusedError(
             f"the project {project} belongs to the repository {first}",
-            rule="a name stands for one repository",
+            rule="a name belongs to one repository",
             next_step="set another `project` in sutler.toml, or SUTLER_PROJECT to use this one",
         )

@@ -106,7 +106,7 @@ def refuse_inside(state: str, root: str) -> None:
             here = fs.stat(at)
             if (here.st_dev, here.st_ino) == (tree.st_dev, tree.st_ino):
                 raise RefusedError(
-                    "the state directory lies inside the project",
+                    "the state directory is inside the project",
                     rule="an agent must not reach the ledger",
                     next_step="set XDG_STATE_HOME to a directory outside the project",
                 )

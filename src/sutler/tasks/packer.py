@@ -221,7 +221,7 @@ def _refused(limit: int, needed: int) -> RefusedError:
     return RefusedError(
         f"goal, acceptance, constraints and error output need {needed:,} characters of {limit:,}"
         " allowed",
-        rule="what must always be included is never cut",
+        rule="required text is never cut",
         next_step="use a stronger tier, or shorten the task, its issues or its error output",
     )
 

@@ -153,7 +153,7 @@ def test_old_text_for_new(text: str, old: str, new: str, after: str) -> None:
 
 
 def test_an_ambiguous_edit_names_its_lines() -> None:
-    with pytest.raises(ConflictError, match="stands in 2 places: lines 1, 3"):
+    with pytest.raises(ConflictError, match="occurs in 2 places: lines 1, 3"):
         replace_once("a\nb\na\n", "a", "c")
 
 

@@ -220,7 +220,7 @@ def test_edits_of_one_file_come_one_after_the_other(door: Door) -> None:
 
 
 def test_a_file_given_twice_is_refused(door: Door) -> None:
-    with pytest.raises(UsageError, match="stands several times"):
+    with pytest.raises(UsageError, match="occurs several times"):
         Writer(door).apply_reply("```text c.txt\nx\n```\n```text ./c.txt\ny\n```\n")
 
 

@@ -26,7 +26,7 @@ def test_a_file_that_comes_later_is_judged_too(tmp_path: Path) -> None:
     assert "not for everybody" not in packing.text()
     assert [one.path for one in packing.report.shown] == ["a.txt"]
     assert [(item.path, str(item.rule)) for item in packing.report.excluded] == [
-        ("closed.txt", "policy: kept back from this caller")
+        ("closed.txt", "policy: withheld from this caller")
     ]
 
 

@@ -76,7 +76,7 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         return _install(args, console, root)
     if not args.http and sys.stdin.isatty():
         console.note(
-            "this speaks the Model Context Protocol, which a client sends: see 'sutler mcp install"
+            "this command serves the Model Context Protocol to a client: see 'sutler mcp install"
             " --help'"
         )
     streams = None if args.http else claim_streams()

@@ -15,7 +15,11 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             ("unpack", "unpack", "write the files of a pack back into a directory"),
             ("secrets", "secrets", "list the secrets that a pack redacts, masked"),
             ("receipt", "secrets", "list, show and verify receipts of packs"),
-            ("diff-packs", "packs", "list what entered, left or changed between two packs"),
+            (
+                "diff-packs",
+                "packs",
+                "list the files that entered, left or changed between two packs",
+            ),
             ("contract", "contract", "check a change against a task's file contract"),
             ("pick", "pick", "choose files on the terminal, then list, pack or copy them"),
             ("tokens", "pack", "print the number of tokens of a pack, without the pack"),

@@ -34,7 +34,7 @@ def configure_contract(parser: argparse.ArgumentParser) -> None:
 
 def run_contract(args: argparse.Namespace, console: Console) -> int:
     if [args.task == "-", args.stdin, args.diff == "-"].count(True) > 1:
-        raise UsageError("two inputs want stdin", next_step="give one of them as a file")
+        raise UsageError("two inputs read stdin", next_step="give one of them as a file")
     contract = parse_contract(task_text(args.task))
     project = Project()
     # A contract also binds files that a pack excludes by name: a new file below dist/ counts.

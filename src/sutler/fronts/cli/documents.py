@@ -97,7 +97,7 @@ def _task(
         )
     if args.stdin and args.task == "-":
         raise UsageError(
-            "--stdin and --task - both want stdin", next_step="give the task as a file"
+            "--stdin and --task - both read stdin", next_step="give the task as a file"
         )
     if args.max_tokens or args.max_bytes or args.no_budget:
         raise UsageError(

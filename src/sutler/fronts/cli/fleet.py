@@ -28,9 +28,9 @@ _PAUSE = 1.0  # seconds between two looks at the queue
 ACTIONS = {
     "init": "make a fleet in the folder of --fleet",
     "add": "add repositories: URLs, checkouts, bare mirrors, folders or lists of them",
-    "run": "fetch URLs and do what is missing: kinds with commas, as index,secrets,survey,pack",
+    "run": "fetch URLs and perform missing units: kinds with commas, as index,secrets,survey,pack",
     "status": "count units by state and kind, and failures by cause",
-    "retry": "let failed units be tried again",
+    "retry": "retry failed units",
     "why": "show the units of one repository and why they failed",
     "find": "find places in all repositories for a task",
     "pack": "make one pack for a task across repositories",
@@ -220,7 +220,7 @@ def _why(queue: Queue, words: list[str], console: Console) -> int:
 
 def _find(queue: Queue, task: str, top: int, console: Console) -> int:
     if not task.strip():
-        raise UsageError("no task was given", next_step="say what you look for")
+        raise UsageError("no task was given", next_step="give the text to find")
     places = lookup.find(queue, task, max(top, 1))
     rows = []
     for place in places:
@@ -234,7 +234,7 @@ def _find(queue: Queue, task: str, top: int, console: Console) -> int:
 
 def _pack(fleet: Fleet, queue: Queue, task: str, ceiling: int, console: Console) -> int:
     if not task.strip():
-        raise UsageError("no task was given", next_step="say what the pack is for")
+        raise UsageError("no task was given", next_step="give the task of the pack")
     with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
         packing = lookup.pack(fleet, queue, task, os.path.join(folder, "fleet"), max_tokens=ceiling)
         console.stream(packing.encoded())

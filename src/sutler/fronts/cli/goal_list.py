@@ -177,7 +177,7 @@ def configure_trust(parser: argparse.ArgumentParser) -> None:
         help="name of a goal (default: the model command in the project's claw.yaml)",
     ).complete = GOAL_NAMES  # type: ignore[attr-defined]  # shtab's way to complete a word
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--list", action="store_true", dest="show", help="list what is trusted")
+    what.add_argument("--list", action="store_true", dest="show", help="list the grants")
     flag(what, "--revoke", "withdraw the trust")
     flag(what, "-y --yes", "grant without a question, as a script needs it")
 

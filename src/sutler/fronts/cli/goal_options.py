@@ -65,7 +65,7 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
         "--auto-context",
         type=size,
         metavar="TOKENS",
-        help="add what ranks best for the goal, in at most TOKENS, such as 30k",
+        help="add the context that ranks best for the goal, in at most TOKENS, such as 30k",
     )
     repeated(
         files,

@@ -81,7 +81,7 @@ def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, str]) -> 
     """Add actions, each with its explanation, and their operands."""
     help = "; ".join(f"{name}: {text}" for name, text in actions.items())
     one_of(parser, "action", actions, help, metavar="ACTION")
-    value(parser, "words", "ARG", "what the action takes", nargs="*")
+    value(parser, "words", "ARG", "arguments of the action", nargs="*")
 
 
 def add_store(parser: argparse.ArgumentParser, what: str) -> None:
@@ -297,7 +297,7 @@ def _nearest(message: str) -> str:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Return a formatter of fixed width. argparse asks for one with every argument, and by itself
+    """Return a formatter of a given width. argparse asks for one with every argument, and by itself
     imports shutil to learn the width of the terminal: half the cost of building a parser."""
     return argparse.RawDescriptionHelpFormatter(prog, width=terminal_width(sys.__stdout__, 80) - 2)
 

@@ -288,7 +288,7 @@ def open_project(args: argparse.Namespace) -> tuple[Project, str]:
     if args.stdin:
         if goal == "-":
             raise UsageError(
-                "--stdin and --goal - both want stdin", next_step="give the goal as text"
+                "--stdin and --goal - both read stdin", next_step="give the goal as text"
             )
         paths += names_from(sys.stdin.buffer.read())
         if not paths:
@@ -298,7 +298,9 @@ def open_project(args: argparse.Namespace) -> tuple[Project, str]:
     if goal == "-":
         goal = sys.stdin.buffer.read().decode("utf-8", "replace")
     if not goal.strip() and getattr(args, "goal", None) is not None:
-        raise UsageError("--goal is empty", next_step="say what the task is, or leave --goal out")
+        raise UsageError(
+            "--goal is empty", next_step="give the text of the task, or leave --goal out"
+        )
     paths = here(args, paths)
     place = locate(paths, os.getcwd())
     return Project(*paths, settings=options.settings_for(args, place.root)), goal

@@ -227,7 +227,7 @@ def add_pack_options(parser: argparse.ArgumentParser) -> None:
         chosen,
         "--since",
         "REV",
-        "a review: the diff against REV, the functions that changed, who uses and tests them; "
+        "a review: the diff against REV, the functions that changed, their users and tests; "
         "with --goal also what the goal needs; with --fill the changed files whole",
     )
     chosen.add_argument(
@@ -324,7 +324,7 @@ def _add_content(out: argparse._ArgumentGroup) -> None:
         "--cut-over",
         "SIZE",
         "of files above SIZE, and above a fifth of a budget too small for all,"
-        " show only the outline, or head and tail of what is no code (default 50k; 0: never)",
+        " show only the outline, or head and tail of other text (default 50k; 0: never)",
     )
 
 

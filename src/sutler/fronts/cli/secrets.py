@@ -33,7 +33,7 @@ def configure_secrets(parser: argparse.ArgumentParser) -> None:
     flag(
         parser,
         "--explain",
-        "print the rule, what speaks for and against each finding, and how to allow it",
+        "print the rule, the evidence for and against each finding, and how to allow it",
     )
 
 

@@ -68,14 +68,12 @@ def routed(head: Head, message: Message) -> bool:
     if meant is None and version not in NEW:
         raise _unsupported(version, message)
     if version != meant:
-        raise Fault(
-            HEADER_MISMATCH, "MCP-Protocol-Version is not what the body says", id=message.id
-        )
+        raise Fault(HEADER_MISMATCH, "MCP-Protocol-Version differs from the body", id=message.id)
     if head.get("mcp-method") != message.method:
-        raise Fault(HEADER_MISMATCH, "Mcp-Method is not what the body says", id=message.id)
+        raise Fault(HEADER_MISMATCH, "Mcp-Method differs from the body", id=message.id)
     named = message.params.get(_NAMED.get(message.method, ""))
     if named is not None and _plain(head.get("mcp-name")) != named:
-        raise Fault(HEADER_MISMATCH, "Mcp-Name is not what the body says", id=message.id)
+        raise Fault(HEADER_MISMATCH, "Mcp-Name differs from the body", id=message.id)
     return True
 
 

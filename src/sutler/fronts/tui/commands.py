@@ -190,7 +190,7 @@ def budget(door: Door, words: Sequence[str], scene: Scene) -> Reply:
         for name in _COUNTED
     ]
     head = f"pack: about {scene.used:,} {limit} {scene.unit}"
-    return Reply(head, "\n".join(["what this session has used at the door:", *rows]))
+    return Reply(head, "\n".join(["used by this session:", *rows]))
 
 
 _COUNTED = ("reads", "writes", "bytes", "tokens")

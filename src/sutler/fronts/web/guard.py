@@ -66,11 +66,11 @@ def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, s
         return 421, "this server answers to its own address only\n"
     origin = headers.get("origin")
     if origin is not None and origin != keys.origin:
-        return 403, "another origin has no business here\n"
+        return 403, "requests from another origin are refused\n"
     if origin is None and method not in ("GET", "HEAD"):
         return 403, "a request that changes something must name its origin\n"
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        return 403, "another site has no business here\n"
+        return 403, "requests from another site are refused\n"
     return None
 
 
