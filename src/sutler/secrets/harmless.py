@@ -19,7 +19,7 @@ _POSITION = re.compile(r"\d{1,7}:\d{1,7}(?::|$)")
 _IDENTIFIERS = re.compile(
     r"\[?(?:TLS|SSL)_\w+(?:,\w*)*|S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]{1,8}-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
     r"|[\^~=<>v]{0,3}\d+(?:\.\d+){1,3}(?:[-+.][a-z]+[\d.]*)?(?:\(.*)?|#[0-9a-f]{3,8}|[0-2](?:\.\d+){4,}(?:\\x00)?"
-    r"|[\^~<>]=?\d[\d.]*(?:[|, ]{1,3}[\^~<>=]{0,2}\d[\d.]*)*|arn:[a-z-]+:\S+|[\w.]+(?:/\w+)+@\d{4}-\d\d-\d\d\S*"
+    r"|[\^~<>]=?\d[\d.]*(?:[|, ]{1,3}[\^~<>=]{0,2}\d[\d.]*)*|(?:arn:[a-z-]+|npm):\S+|[\w.]+(?:/\w+)+@\d{4}-\d\d-\d\d\S*"
     r"|ENC\[[A-Z0-9_]+,data:\S*",
     re.IGNORECASE,
 )  # Windows accounts, SPDX licences, versions, colours, object identifiers, names of resources;
@@ -44,7 +44,7 @@ _REPEATED = re.compile(r"(.)\1{7}")
 _IDENTIFIER = re.compile(r"[A-Za-z]+\d?(?:[_.-][A-Za-z]+)+|[A-Za-z]+")
 _TRANSLATIONS = re.compile(
     r"(?:^|/)(?:langs?|languages?|locales?|l10n|i18n|localis?z?ations?|translations?)(?:/|\.[a-z]{2}\b)"
-    r"|/values-[a-z]{2}[\w-]*/|\.arb\Z",
+    r"|/values-[a-z]{2}[\w-]*/|\.arb\Z|(?:^|/)bundles?/|_[a-z]{2}\.properties\Z",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|creds|credential)")

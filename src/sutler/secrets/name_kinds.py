@@ -30,7 +30,7 @@ def kind_of(name: str) -> Kind:
     if not parts:
         return "none"
     last, joined = parts[-1], "".join(parts)
-    if "secwebsocket" in joined:  # of RFC 6455: sent in the clear with every connection
+    if "secwebsocket" in joined or joined.endswith(("publickey", "pubkey")):  # RFC 6455: in clear
         return "none"
     if ("public" in parts and last in ("key", "keys", "token")) or name.startswith("data-"):
         return "none"

@@ -58,7 +58,7 @@ class Stretch(NamedTuple):
 
 _NAME_LETTERS = string.ascii_letters + string.digits + "_.$@-"
 BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
-_NEXT_PAIR = re.compile(r";[A-Za-z_ ]{1,40}=|;\Z")  # in a connection string
+_NEXT_PAIR = re.compile(r";[A-Za-z_ ]{1,40}(?:\[\w{1,40}\])?=|;\Z")  # in a connection string
 _MORE_WORDS = re.compile(r"[.,;:!?)]?[ \t]{1,8}[A-Za-z.$(\"]")
 _HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
 _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
@@ -222,7 +222,8 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
         if raw:
             how: How = "prose" if _is_prose(at, match, here + len(raw)) else "bare"
             yield Candidate(here, here + len(raw), at.name(match), how)
-            here += len(raw) if not raw.startswith("${") else 2  # `${NAME:value}`: a default inside
+            # `${NAME:value}` has a default inside, `Cookie: a=b;token=c` another name
+            here += 0 if "=" in raw else 2 if raw.startswith("${") else len(raw)
 
 
 def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:

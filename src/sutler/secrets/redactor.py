@@ -292,7 +292,7 @@ def _restates(value: str, name: str) -> bool:
     return letters == named or (len(letters) >= _TELLING_END and named.endswith(letters))
 
 
-_TELLING_END = 12
+_TELLING_END = 10
 
 
 def _letters(name: str) -> str:

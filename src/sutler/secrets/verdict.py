@@ -41,7 +41,7 @@ _SEQUENCES = (
     "98765432109876543210",
 )
 _TEMPLATE = re.compile(
-    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|[_-]xxx$|EXAMPLE|^:[a-z:]+:`|^file:|_{4}|-{5}|={5}"
+    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|[_-]xxx$|^![01]\b|EXAMPLE|^:[a-z:]+:`|^file:|_{4}|-{5}|={5}"
     r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^!(?:[A-Za-z][a-z]++|[A-Z]++|[a-z](?=[_$.:/(\[\d]|$)|[_$.:/])++(?:[\s(\[]|\d{0,2}$)|^\.Values\.|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$"
 )
 _CODE = re.compile(
@@ -51,7 +51,7 @@ _PATHLIKE = re.compile(
     r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|[a-z][a-z0-9+.-]{1,12}://)|^[\w.-]+(?:/[\w.-]+)+/?$|\.(?:pem|key|crt|cer|json|ya?ml|txt|py|js|go|java|html?|php|rb|conf|cfg|ini|md|jks|p12|pub|xml|sh|com|org|net|io|local)$"
 )
 _FILE_NAME = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|json|ya?ml|jks|p12|pub|xml)")
-_IDENTIFIES = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+(?:-\d{1,3})?")
+_IDENTIFIES = re.compile(r"[a-z]{2,}(?:[-:.](?:[a-z]{2,}\d?|\d{1,4}))+[-:]?")
 # words and a number, as views name their parts
 _ASCII_WORD = re.compile(r"(?!\\u)[0-9A-Za-z]{2}|[0-9A-Za-z][!-~][0-9A-Za-z]|[!-/:-@\[-`{-~]{4}")
 _MASKED = re.compile(

@@ -76,6 +76,13 @@ def test_python_still_parses_after_redaction(engine: Engine) -> None:
             "Authorization: Bearer eyJ0eXAiOiAiVENWMiJ9.UTlaUm5sYzQtRUZ0.MWY2NjI4MmQt\n",
             "UTla",
         ),
+        (
+            "a.md",
+            "Cookie: ID=f7b1398a0fdc189b;ECS[password]=445ac05c4ae0555ed091;ECS[id]=3\n",
+            "445a",
+        ),
+        ("a.rst", "Location: oauth:uri#access_token=2YotnFZFEjr1zCsicMWpAA&type=bearer\n", "Yotn"),
+        ("a.rb", "authentication_string = 'z0pjExBYbzbupUByZRrQvC6kRCcE8n'\n", "zbup"),
         ("a.sh", "openssl pkcs12 -in a.p12 -passin pass:kestrel -nodes\n", "kestrel"),
     ],
 )
