@@ -205,9 +205,9 @@ def _leading_comment(language: Language | None, text: str) -> str:
     for line in text.splitlines()[:60] if pattern is not None else ():
         match = pattern.match(line[:400]) if pattern is not None else None
         content = match[1].strip() if match else ""
-        if content:
+        if re.search(r"\w", content):
             block.append(content)
-        elif block:
+        elif block and not content:
             if not _LICENCE.search(" ".join(block)):
                 return sentence(" ".join(block))
             block = []

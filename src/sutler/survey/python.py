@@ -101,7 +101,11 @@ def _poetry(poetry: dict[str, Any]) -> list[Dependency]:
     tables += [(poetry.get("dev-dependencies"), "dev")]
     tables += [(mapping(group).get("dependencies"), "dev") for group in groups.values()]
     return [
-        dependency(name, string(spec) or string(mapping(spec).get("version")), kind)
+        dependency(
+            name,
+            string(spec) or string(mapping(spec).get("version")),
+            "peer" if mapping(spec).get("optional") is True else kind,
+        )
         for table, kind in tables
         for name, spec in mapping(table).items()
         if name.lower() != "python"

@@ -35,7 +35,7 @@ def own_readmes(paths: Iterable[str], name: str) -> list[str]:
 
 
 _ASIDE = re.compile(
-    r"(?:see|note|warning|please|click|visit|check|follow|join|read|show|star|try|support"
+    r"(?:copyright|see|note|warning|please|click|visit|check|follow|join|read|show|star|try|support"
     r"|sponsor|thanks?|for more"
     r"|you can|you should|if you|we are|we're|to (?:install|use|get|run|build)|this (?:readme"
     r"|document|file|page|branch"

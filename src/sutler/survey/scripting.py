@@ -190,14 +190,12 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
     ]
     umbrella = field(r"apps_path:\s*\"([^\"]+)\"", text)
     module = field(r"mod:\s*\{\s*([\w.]+)", text)
-    stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", module).replace(".", "/").lower()
-    main = (
-        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", field(r"main_module:\s*([\w.]+)", text))
-        .replace(".", "/")
-        .lower()
-    )
-    folder = dirname(path)
-    named = [beside(folder, f"lib/{name}.ex") for name in (main, stem) if name]
+    # A module's file is its name in words, with or without an underscore between two words.
+    plain = {
+        beside(dirname(path), f"lib/{name.replace('.', '/').lower()}.ex").replace("_", "")
+        for name in (field(r"main_module:\s*([\w.]+)", text), module)
+        if name
+    }
     return Found(
         path=path,
         ecosystem="elixir",
@@ -209,10 +207,10 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
             or field(r"defp?\s+description\b[^\n]*\n?\s*\"+\s*([^\"]*)\"", text)
         ),
         dependencies=tuple(needs),
-        entry_points=tuple(name for name in named if name in tree.known),
+        entry_points=tuple(inner for inner in tree.paths if inner.replace("_", "") in plain),
         build_system="mix",
         test_framework="exunit" if any(path.endswith("_test.exs") for path in tree.paths) else "",
-        members=tree.matching(folder, [f"{umbrella}/*"], "mix.exs") if umbrella else (),
+        members=tree.matching(dirname(path), [f"{umbrella}/*"], "mix.exs") if umbrella else (),
         workspace=bool(umbrella),
     )
 

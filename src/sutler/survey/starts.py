@@ -4,7 +4,8 @@ language. Names decide only without other evidence."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from sutler.languages import language_named, language_of
 from sutler.languages.python import PYTHON
@@ -47,8 +48,8 @@ def entry_points(
     own: dict[str, FileFacts] = {
         entry.path: facts for entry, facts in entries if is_own(entry.path, facts)
     }
-    if any(facts.role == "source" for path, facts in own.items() if "src/main/" in path):
-        own = {path: facts for path, facts in own.items() if facts.role != "example"}
+    homes = {(dirname(path), fact.language) for path, fact in own.items() if fact.role == "source"}
+    own = {path: facts for path, facts in own.items() if not _is_example(path, facts, homes)}
     published = [package for package in scope if not package.private] or list(scope)
     if any(_is_application(package) for package in published):
         published = [package for package in published if not _is_library(package)]
@@ -82,6 +83,13 @@ def entry_points(
     if not named:
         named = _by_name(own, sources)
     return tuple(dict.fromkeys(named))[:MAX_ENTRY_POINTS]
+
+
+def _is_example(path: str, facts: FileFacts, homes: Collection[tuple[str, str]]) -> bool:
+    """Return whether a Java package holds examples: one that stands beside the code of a library,
+    not `com.example.app`."""
+    folders = accumulate(path.split("/")[:-1], "{}/{}".format)
+    return facts.role == "example" and any((place, facts.language) in homes for place in folders)
 
 
 def _is_application(package: Found) -> bool:

@@ -118,6 +118,7 @@ def test_other_languages(
         ("package main\n\n// not first code\nfunc x", "not first code"),
         ("x = 1\n// later\n", ""),
         ("/*! A crate. */\n", "A crate."),
+        ("// ======\n// Sells things\n// ======\n\npackage a\n", "Sells things"),
     ],
 )
 def test_the_opening_comment(text: str, doc: str) -> None:

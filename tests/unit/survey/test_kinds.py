@@ -93,6 +93,8 @@ def test_kinds(
           "b.c": "#ifdef MAKE_TABLE\n#  if WIDE\n#  endif\nint main(void) {}\n#endif\n"}, ("src/a.c",)),
         ({"pom.xml": "<project/>", "src/main/java/org/x/X.java": "class X {}",
           "src/main/java/org/x/examples/A.java": "public static void main(String[] a)"}, ()),
+        ({"pom.xml": "<project/>", "src/main/java/org/samples/app/A.java": "public static void main(String[] a)",
+          "src/main/rules.pro": "keep", "src/main/java/org/other/B.java": "class B {}"}, ("src/main/java/org/samples/app/A.java",)),
         ({"Cargo.toml": '[package]\nname = "x"\ndescription = "It."\n[workspace]\nmembers = ["tool"]', "src/main.rs": "",
           "tool/Cargo.toml": '[package]\nname = "tool"\npublish = false', "tool/src/main.rs": ""}, ("src/main.rs",)),
         ({"x.gemspec": 's.name = "x"', "lib/x.rb": "", "myapp/config.ru": "run App", "myapp/app.rb": ""}, ("lib/x.rb",)),

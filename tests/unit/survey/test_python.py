@@ -53,6 +53,7 @@ description = "d"
 python = "^3.11"
 django = "^5.0"
 celery = {version = "^5.4", extras = ["redis"]}
+boto3 = {version = "^1", optional = true}
 [tool.poetry.group.dev.dependencies]
 pytest = "*"
 [tool.poetry.scripts]
@@ -64,6 +65,7 @@ build-backend = "poetry.core.masonry.api"
     assert dependencies(found) == [
         ("celery", "runtime", "^5.4"),
         ("django", "runtime", "^5.0"),
+        ("boto3", "peer", "^1"),
         ("pytest", "dev", "*"),
     ]
     assert (found.manifest.build_system, found.manifest.entry_points) == ("poetry", ("p/main.py",))

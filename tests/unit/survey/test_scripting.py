@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .surveying import dependencies, only, survey
 
 
@@ -71,6 +73,12 @@ end
     assert (found.manifest.build_system, found.manifest.test_framework) == ("mix", "exunit")
     assert found.manifest.entry_points == ("lib/shop/application.ex",)
     assert dependencies(found) == [("phoenix", "runtime", "~> 1.7"), ("credo", "dev", "~> 1.7")]
+
+
+@pytest.mark.parametrize("file", ["lib/web_shop/app.ex", "lib/webshop/app.ex"])
+def test_a_module_of_two_words_has_its_file_with_or_without_an_underscore(file: str) -> None:
+    text = "defmodule M do\n  def application, do: [mod: {WebShop.App, []}]\nend\n"
+    assert survey({"mix.exs": text, file: ""}).manifest.entry_points == (file,)
 
 
 def test_a_gemfile_beside_a_gemspec_is_for_developers() -> None:
