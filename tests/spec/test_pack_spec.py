@@ -366,6 +366,17 @@ def test_reports_may_not_be_read_early(plant: Plant) -> None:
         _ = api.Project(plant(TREE)).pack().report
 
 
+@pytest.mark.parametrize(
+    ("words", "level"), [((), "outline"), (("--no-budget",), "head_tail"), (("-n",), "head_tail")]
+)
+def test_large_code_shows_its_outline_where_a_budget_limits(
+    plant: Plant, sutler: Sutler, words: tuple[str, ...], level: str
+) -> None:
+    code = "".join(f"def step_{n}(value):\n    return value + {n}\n\n" for n in range(2_000))
+    ran = sutler("pack", *words, cwd=plant({"steps.py": code}))
+    assert [one.level for one in api.parse(ran.out).sections] == [level]
+
+
 FORMAL = ("LICENSE", "README.zh-CN.md", "CHANGELOG.md", ".github/workflows/ci.yml")
 
 
