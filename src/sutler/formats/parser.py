@@ -113,7 +113,7 @@ def unnumbered(data: bytes, start: int, line: Line) -> tuple[bytes, int]:
 
 
 def _plain_labels() -> Iterator[str]:
-    """Yield the line numbers of a text that is not cut."""
+    """Return the endless line numbers of a text that is not cut."""
     return (f"{number:5d}| " for number in count(1))
 
 

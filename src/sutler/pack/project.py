@@ -61,7 +61,7 @@ class Packing:
 
     @property
     def chosen(self) -> tuple[Selection, Ranking | None]:
-        """Return the files that might have entered, and the ranking if there was one."""
+        """Files that might have entered, and the ranking if there was one."""
         return self._run.selection, self._run.ranking
 
     def text(self) -> str:
@@ -75,7 +75,7 @@ class Packing:
         return self.report
 
     def encoded(self) -> Iterator[bytes]:
-        """Yield the text as UTF-8 in large blocks, so that writing takes few system calls."""
+        """Return the text as UTF-8 in large blocks, so that writing takes few system calls."""
         return make(self._started())
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:

@@ -185,7 +185,7 @@ class PackRun:
 
     @cached_property
     def _tree_values(self) -> SharedValues | None:
-        """Return values of a part of the tree, for a limited pack and a query."""
+        """Values of a part of the tree, for a limited pack and a query."""
         return self.project.secrets.read(self._whole_tree(), self.cache)
 
     def _whole_tree(self) -> Snapshot | None:

@@ -137,7 +137,8 @@ def count_small(text: str) -> int:
 
 @cache
 def _costs() -> dict[str, int]:
-    """Cache of token counts by word; bounded by LITTLE, the text that is counted here."""
+    """Return the cache of token counts by word; bounded by LITTLE, the text that is counted
+    here."""
     return {}
 
 

@@ -182,7 +182,7 @@ def own_texts(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _own_form(packing: Packing, args: argparse.Namespace) -> Iterator[bytes]:
-    """Yield the pack in a form that is no format: citations, assignments, or the user's
+    """Return the pack in a form that is no format: citations, assignments, or the user's
     template."""
     if args.cite:
         return _cited(packing)
