@@ -69,7 +69,9 @@ _PAIR_REST = re.compile(
     r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)",
     re.IGNORECASE,
 )
-_PAIR_ELEMENT = re.compile(r"[\"'][^<>\n]{0,60}>[ ]?(?P<value>[^<>\s]{1,400})[ ]?</")
+_PAIR_ELEMENT = re.compile(
+    r"[\"'][^<>\n]{0,60}>\s{0,40}(?:<value>)?[ ]?(?P<value>[^<>\s]{1,400})[ ]?</", re.IGNORECASE
+)
 _COMMANDS = re.compile(
     r"(?<![-\w.])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
     r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b(?![(.=])",
@@ -329,7 +331,7 @@ def _read_pair(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.PAIR, at, at.start):
         rest = _PAIR_REST.match(at.text, match.end())
         if rest is None:
-            inside = _PAIR_ELEMENT.match(at.text, match.end(), at.end)
+            inside = _PAIR_ELEMENT.match(at.text, match.end())
             if inside:
                 yield Candidate(*inside.span("value"), at.name(match), "element")
             continue

@@ -81,6 +81,11 @@ def test_python_still_parses_after_redaction(engine: Engine) -> None:
             "Cookie: ID=f7b1398a0fdc189b;ECS[password]=445ac05c4ae0555ed091;ECS[id]=3\n",
             "445a",
         ),
+        (
+            "app.config",
+            '<setting name="ApiToken" serializeAs="String">\n  <value>h7Gk2Lp9QwXz4</value>\n</setting>\n',
+            "Gk2L",
+        ),
         ("a.rst", "Location: oauth:uri#access_token=2YotnFZFEjr1zCsicMWpAA&type=bearer\n", "Yotn"),
         ("a.rb", "authentication_string = 'z0pjExBYbzbupUByZRrQvC6kRCcE8n'\n", "zbup"),
         ("a.sh", "openssl pkcs12 -in a.p12 -passin pass:kestrel -nodes\n", "kestrel"),
