@@ -64,7 +64,7 @@ def test_a_misspelt_command_is_answered_with_the_nearest(plant: Plant) -> None:
         (["pack", "-"], "--stdin"),
         (["pack", "–goal", "x"], "two hyphens"),
         (["pack", "-i", "py"], "globs are '*.py'"),
-        (["pack", "--goal", ""], "say what the task is"),
+        (["pack", "--goal", ""], "give the text of the task"),
         (["pack", "--version"], "sutler pack --help"),
         (["cat", "README.md"], "'sutler read'"),
         (["tokens", "--counter", "claude"], "claude-estimate"),
