@@ -22,9 +22,9 @@ from sutler.store.records import (
     Call,
     Caller,
     Effect,
+    IgnoreStatus,
     Limits,
     Spent,
-    Standing,
     Verdict,
 )
 from tests.conftest import FUZZ
@@ -63,7 +63,7 @@ PIECES = [
 ]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-STANDINGS: tuple[Standing, ...] = get_args(Standing)
+IGNORE_STATUSES: tuple[IgnoreStatus, ...] = get_args(IgnoreStatus)
 
 
 def model_regex(glob: str, below: str = "(?:/.*)?") -> str:
@@ -119,11 +119,11 @@ def model_matches(glob: str, path: str, *, closing: bool) -> bool:
 def model(call: Call, rules: Rules, caller: Caller, spent: Spent) -> str:
     said: set[str] = set()
     names = [name.casefold() for name in call.path.split("/")]
-    if ".env" in names or ".git" in names or call.standing in ("ai_denied", "hard_link"):
+    if ".env" in names or ".git" in names or call.ignore_status in ("ai_denied", "hard_link"):
         said.add("deny")
     if "conftest.py" in names and call.effect == "write":
         said.add("ask")
-    if call.standing == "ignored" and call.effect != "list":
+    if call.ignore_status == "ignored" and call.effect != "list":
         said.add("ask")
     if (
         caller.scope
@@ -178,7 +178,7 @@ def some_case(rng: random.Random) -> tuple[Call, Rules, Caller, Spent]:
         effect=effect,
         path=path,
         lines=rng.choice([0, 80, 81]),
-        standing=rng.choice(STANDINGS),
+        ignore_status=rng.choice(IGNORE_STATUSES),
     )
     scope = tuple(some_glob(rng) for _ in range(rng.choice([0, 0, 1, 2])))
     caller = Caller("c", "s", rng.choice([LOCAL, CLOUD]), scope, some_limits(rng))

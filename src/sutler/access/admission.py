@@ -27,7 +27,7 @@ from sutler.scan.judge import Judge
 from sutler.scan.root import DIRECTORY, Root
 from sutler.scan.snapshot import FileEntry, ScanRules
 from sutler.scan.walk import names_by_inode
-from sutler.store.records import Call, Caller, Decision, Standing
+from sutler.store.records import Call, Caller, Decision, IgnoreStatus
 from sutler.system import fs
 
 T = TypeVar("T")
@@ -114,9 +114,9 @@ class Admission:
 
     def decision(self, path: RelPath) -> Decision:
         """Decide whether the caller may read the file at `path`, and by which rule, at no cost."""
-        return self._decide(path, self.standing(path))
+        return self._decide(path, self.ignore_status(path))
 
-    def standing(self, path: RelPath) -> Standing:
+    def ignore_status(self, path: RelPath) -> IgnoreStatus:
         """Return the ignore status of a path, or that it is another name of a denied file."""
         state = _state(self._root, path) if path else None
         if state is not None and self.linked(path, state):
@@ -146,8 +146,8 @@ class Admission:
             if entry.links == 1 or not self._denied_among(names.get(entry.inode, ()), entry.path)
         ]
 
-    def _decide(self, path: RelPath, standing: Standing = "open") -> Decision:
-        call = Call(id="", tool="read_file", effect="read", path=path, standing=standing)
+    def _decide(self, path: RelPath, ignore_status: IgnoreStatus = "open") -> Decision:
+        call = Call(id="", tool="read_file", effect="read", path=path, ignore_status=ignore_status)
         return decide(call, self._rules(), self._caller())
 
     def _denied_among(self, names: Iterable[str], path: RelPath) -> bool:
@@ -156,11 +156,11 @@ class Admission:
             self._decide(other, self._ignore_status(other)).verdict == "deny" for other in others
         )
 
-    def _ignore_status(self, path: RelPath) -> Standing:
+    def _ignore_status(self, path: RelPath) -> IgnoreStatus:
         now = time.monotonic()
         if self._ground is None or now - self._ground[0] > MOMENT:
             self._ground = now, ground(self._root, self._scan)
-        return standing(self._root, self._scan, path, self._ground[1])
+        return ignore_status(self._root, self._scan, path, self._ground[1])
 
 
 def _state(root: Root, path: RelPath) -> os.stat_result | None:
@@ -189,7 +189,9 @@ def ground(root: Root, rules: ScanRules) -> Ground:
     return Ground(judge, *judge.start(root))
 
 
-def standing(root: Root, rules: ScanRules, path: RelPath, here: Ground | None = None) -> Standing:
+def ignore_status(
+    root: Root, rules: ScanRules, path: RelPath, here: Ground | None = None
+) -> IgnoreStatus:
     """Return the ignore status of a path: AI denials always bind; other ignore rules make it
     `ignored` unless git tracks it."""
     if not path:

@@ -97,8 +97,8 @@ class Door:
             what = self.gate.clean(refusal.what, "").text
             next_step = refusal.next_step or "give a path relative to the project"
             raise RefusedError(what[:200], rule=refusal.rule, next_step=next_step) from None
-        standing = self.admission.standing(path)
-        call = msgspec.structs.replace(call, path=path, lines=lines, standing=standing)
+        ignore_status = self.admission.ignore_status(path)
+        call = msgspec.structs.replace(call, path=path, lines=lines, ignore_status=ignore_status)
         return self.gate.enter(call, lambda: perform(path), refreshed=True)
 
     enter = _enter  # for tools without one file

@@ -158,11 +158,11 @@ def _builtin(call: records.Call, rules: Rules) -> Iterator[Voice]:
             yield "deny", 1, f"internal: {glob}"
         elif call.effect == "write":
             yield "ask", 1, f"control file: {glob}"
-    if call.standing == "ai_denied":
+    if call.ignore_status == "ai_denied":
         yield "deny", 2, "an AI-ignore file denies this path"
-    elif call.standing == "hard_link":
+    elif call.ignore_status == "hard_link":
         yield "deny", 2, "hard link: another name of a denied file"
-    elif call.standing == "ignored" and call.effect != "list":
+    elif call.ignore_status == "ignored" and call.effect != "list":
         yield "ask", 2, "ignored files need approval"
 
 

@@ -57,7 +57,7 @@ class Grant(Struct, frozen=True):
     spans: tuple[Span, ...] = ()
 
 
-class Taste(Struct, frozen=True):
+class Tuning(Struct, frozen=True):
     """Parameters that derive value from scores; tuned on the selection bench's `tune` instances."""
 
     file_power: float = 2.0  # how steeply a file's score counts
@@ -78,8 +78,8 @@ class Taste(Struct, frozen=True):
     completion: float = 0.75  # a file shown to this share is completed when it fits
 
 
-TASTE = Taste()
-_STOPPED = Taste(whole_share=0.0, completion=0.9)  # the stop rule has chosen the regions already
+TUNING = Tuning()
+_STOPPED = Tuning(whole_share=0.0, completion=0.9)  # the stop rule has chosen the regions already
 ENOUGH = 0.985
 """Share of a budget above which it counts as used up."""
 TRIES = 60
@@ -89,11 +89,11 @@ FEW = 12
 
 
 def allocate(
-    offers: Sequence[Offer], limit: int, prices: Prices | None = None, taste: Taste = TASTE
+    offers: Sequence[Offer], limit: int, prices: Prices | None = None, tuning: Tuning = TUNING
 ) -> tuple[Grant, ...]:
     """Return grants in the order of the offers, without files that get nothing. Σ prices ≤
     limit."""
-    return _allocated(offers, _by_density(offers, taste), limit, prices or Prices(), taste)
+    return _allocated(offers, _by_density(offers, tuning), limit, prices or Prices(), tuning)
 
 
 def _allocated(
@@ -101,21 +101,21 @@ def _allocated(
     order: Sequence[tuple[int, int]],
     limit: int,
     prices: Prices,
-    taste: Taste,
+    tuning: Tuning,
 ) -> tuple[Grant, ...]:
-    purse = _Purse(offers, limit, prices)
+    spending = _Spending(offers, limit, prices)
     for i, offer in enumerate(offers):
-        small = i == 0 and offer.full <= limit * taste.whole_share
+        small = i == 0 and offer.full <= limit * tuning.whole_share
         if offer.whole or small:
-            purse.take_whole(i)
+            spending.take_whole(i)
     for i, j in order:
-        purse.take_region(i, j)
+        spending.take_region(i, j)
     for i in range(len(offers)):
-        purse.complete(i, taste.completion)
+        spending.complete(i, tuning.completion)
     for level in ("outline", "listed"):
         for i in range(len(offers)):
-            purse.take_rung(i, level)
-    return purse.grants()
+            spending.take_rung(i, level)
+    return spending.grants()
 
 
 def fit_below(
@@ -149,9 +149,9 @@ def fit_exactly(
     best_cost = 0
     enough, too_much = 0, 0  # targets that are known to cost too little and too much; 0: none yet
     target = limit
-    order = _by_density(offers, TASTE)
+    order = _by_density(offers, TUNING)
     for _ in range(10):
-        grants = _allocated(offers, order, target, prices or Prices(), TASTE)
+        grants = _allocated(offers, order, target, prices or Prices(), TUNING)
         cost = measure(grants)
         if best_cost < cost <= limit:
             best, best_cost = grants, cost
@@ -238,39 +238,41 @@ def _moved(wish: int, enough: int, too_much: int) -> int:
     return max(wish, enough + 1)
 
 
-def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
+def _by_density(offers: Sequence[Offer], tuning: Tuning) -> list[tuple[int, int]]:
     """Return all regions of all files, the most valuable for their cost first; ties by rank and
     line."""
     top_file = max((offer.score for offer in offers), default=0.0) or 1.0
     top_region = max((score for offer in offers for score in offer.scores), default=0.0) or 1.0
     by_kind = {
         "function": 1.0,
-        "head": taste.head,
-        "class": taste.classes,
-        "gap": taste.gaps,
-        "doc": taste.docs,
+        "head": tuning.head,
+        "class": tuning.classes,
+        "gap": tuning.gaps,
+        "doc": tuning.docs,
     }
     rated: list[tuple[float, int, int]] = []
     for i, offer in enumerate(offers):
-        file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power / (
+        file_value = (max(offer.score, 0.0) / top_file) ** tuning.file_power / (
             1 + i
-        ) ** taste.rank_power
+        ) ** tuning.rank_power
         mine: list[tuple[float, int]] = []
         for j, (region, score, price) in enumerate(
             zip(offer.regions, offer.scores, offer.prices, strict=True)
         ):
-            own = by_kind[region.kind] * (taste.floor + (score / top_region) ** taste.region_power)
-            mine.append((-file_value * own / (price + taste.least_price) ** taste.cost_power, j))
+            own = by_kind[region.kind] * (
+                tuning.floor + (score / top_region) ** tuning.region_power
+            )
+            mine.append((-file_value * own / (price + tuning.least_price) ** tuning.cost_power, j))
         mine.sort()
         rated += [
-            (value / (1 + k / taste.soon) ** taste.fading, i, j)
+            (value / (1 + k / tuning.soon) ** tuning.fading, i, j)
             for k, (value, j) in enumerate(mine)
         ]
     rated.sort()
     return [(i, j) for _, i, j in rated]
 
 
-class _Purse:
+class _Spending:
     """The regions and rungs taken so far, and the rest of the budget."""
 
     def __init__(self, offers: Sequence[Offer], limit: int, prices: Prices) -> None:

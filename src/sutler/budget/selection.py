@@ -185,7 +185,7 @@ class Material(Struct, frozen=True, gc=False):
     clean: CleanText
 
 
-class Standing(Struct, frozen=True):
+class Centrality(Struct, frozen=True):
     """Worth of files by the project's own texts: the key files, and the number of users of each
     file."""
 
@@ -271,13 +271,13 @@ def choose(
     request: Request,
     scores: Mapping[str, tuple[float, str]] | None = None,
     pins: Mapping[str, str] | None = None,
-    standing: Standing | None = None,
+    centrality: Centrality | None = None,
 ) -> Selection:
     """Apply the include and exclude globs and the cap. Without scores the order is (claim, users,
     depth, path); scores mean a task, and its files come first. `pins` maps paths to the reason why
     they precede every other."""
     kept, excluded = _matching(entries, request)
-    keys = standing.keys if standing is not None else None
+    keys = centrality.keys if centrality is not None else None
     choices = _claimed(kept, keys) if scores is None else _scored(kept, scores)
     if pins:
         choices = [
@@ -287,8 +287,8 @@ def choose(
     choices.sort(key=_BY_PATH)  # the input is sorted; the sorts below keep the order of equals
     if scores is None:
         choices.sort(key=lambda choice: choice.priority << _DEPTH | choice.entry.path.count("/"))
-        if standing is not None:
-            users = standing.users
+        if centrality is not None:
+            users = centrality.users
             choices.sort(key=lambda choice: (choice.priority, -users.get(choice.entry.path, 0)))
     else:
         choices.sort(

@@ -228,7 +228,7 @@ class Writer:
                 call,
                 id=f"{call.id}.{n}",
                 path=order.path,
-                standing=self._door.admission.standing(order.path),
+                ignore_status=self._door.admission.ignore_status(order.path),
             )
             for n, order in enumerate(wanted)
         )

@@ -132,9 +132,9 @@ def _steps(error: BaseException) -> Iterator[tuple[str, int, CodeType]]:
 
 def _clean(text: str, environ: Mapping[str, str]) -> str:
     try:
-        from sutler.secrets.cleaner import told
+        from sutler.secrets.cleaner import redacted_text
 
-        text = told(text)
+        text = redacted_text(text)
     except Exception:  # the redactor itself may be what failed: then nothing unredacted is written
         return (
             f"sutler bug report\n\nversion: sutler {VERSION}\n(left out: the report could not be"

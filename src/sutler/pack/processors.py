@@ -58,7 +58,7 @@ class Processors:
     def keep(self, path: str, digest: str, text: str) -> None:
         """Cache a text that redaction left unchanged."""
         place = _place(self.words_for(path), path, digest)
-        if home.sight_of(place, os.environ) is None:
+        if home.cached_file(place, os.environ) is None:
             home.keep(place, encoded(text.encode("utf-8", "replace")), os.environ, durable=False)
 
 

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 import sutler.config as config
 from sutler.budget.selection import (
     Budget,
+    Centrality,
     Cut,
     Request,
     Selection,
-    Standing,
     choose,
     parse_detail,
 )
@@ -42,7 +42,7 @@ from sutler.secrets.cleaner import (
     masked,
     names_of,
     numbered,
-    told,
+    redacted_text,
 )
 from sutler.setting_table import Unit
 from sutler.store import home
@@ -274,7 +274,7 @@ class Scope:
         clean = self.clean() if numbering is None else numbered(self.plain_clean(), numbering)
         return changes_of(self.opened(), snapshot, asked, clean)
 
-    def standing(self, pairs: Sequence[Classified]) -> Standing:
+    def centrality(self, pairs: Sequence[Classified]) -> Centrality:
         """Return the files that matter most by their users: the order of a limited pack without a
         task."""
         root, paths = self.opened(), [entry.path for entry, _ in pairs]
@@ -289,7 +289,7 @@ class Scope:
             )
 
         kept = kept_for_tree("standing", root, pairs, make, _Numbered, os.environ)
-        return Standing(
+        return Centrality(
             frozenset([paths[at] for at in kept.keys]),
             {paths[at]: n for at, n in kept.users.items()},
         )
@@ -304,7 +304,7 @@ class Scope:
         request: Request,
         ranking: Ranking | None = None,
         changed: Changes | None = None,
-        standing: Standing | None = None,
+        centrality: Centrality | None = None,
     ) -> Selection:
         """Return the files that enter, in the order of their claim, without those that this run
         writes."""
@@ -322,7 +322,7 @@ class Scope:
                 scores |= {path: (scores.get(path, (0.0,))[0], since) for path in changed.lines}
             else:
                 pins = {str(path): since for path in changed.paths}
-        selection = choose(pairs, request, scores, pins, standing)
+        selection = choose(pairs, request, scores, pins, centrality)
         if changed and changed.texts:
             texts = tuple(material.choice for material in changed.texts)
             selection = replace(selection, choices=texts + selection.choices)
@@ -350,7 +350,7 @@ class Scope:
         """Redact a text for a person or a record that may quote a name or an argument. The user's
         allow-list does not apply: no quote holds a secret."""
         values = self.secrets.values()
-        shown = CleanText(told(text))
+        shown = CleanText(redacted_text(text))
         return (values.hide(shown) if values is not None else shown).text
 
     def plain_clean(self, size: int = 0) -> Clean:

@@ -28,7 +28,15 @@ from sutler.pack.scope import Scope
 from sutler.pack.tree_secrets import shared_values, without_secret_names
 from sutler.scan.classify import Classified
 from sutler.scan.snapshot import Excluded, Snapshot
-from sutler.secrets.cleaner import PER_FILE, Clean, Numbering, Redactor, as_it_is, numbered, told
+from sutler.secrets.cleaner import (
+    PER_FILE,
+    Clean,
+    Numbering,
+    Redactor,
+    as_it_is,
+    numbered,
+    redacted_text,
+)
 from sutler.tokens import counter as vocabulary
 from sutler.tokens.counter import LITTLE, Counter, counter_for, token_counter
 
@@ -109,12 +117,12 @@ class PackRun:
         return ranking
 
     def choose(self, pairs: Sequence[Classified], ranking: Ranking | None) -> Selection:
-        standing = None
+        centrality = None
         whole = sum(entry.size for entry in self._snapshot.entries)
         # Only if not all of it enters: reading the uses of every file takes time.
         if self._limited and ranking is None and whole > (self.request.budget.room or 0):
-            standing = self.project.standing(pairs)
-        return self.project.choose(pairs, self.request, ranking, self._changes, standing)
+            centrality = self.project.centrality(pairs)
+        return self.project.choose(pairs, self.request, ranking, self._changes, centrality)
 
     @contextmanager
     def reading(self, selection: Selection, ranking: Ranking | None) -> Iterator[list[range]]:
@@ -331,10 +339,10 @@ class PackRun:
         """Redact a short text for a summary or a record, unless redaction is off."""
         if not self.project.settings.flag("redact"):
             return text
-        harmless = self.cache.figure("told", text, lambda: int(told(text) == text))
+        harmless = self.cache.figure("told", text, lambda: int(redacted_text(text) == text))
         if self.report is not None:
             self.save()
-        shown = CleanText(text if harmless else told(text))
+        shown = CleanText(text if harmless else redacted_text(text))
         return self._hidden(shown).text
 
     def _section_tokens(self, section: Section, frame: SectionFrame) -> int:

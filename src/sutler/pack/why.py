@@ -14,7 +14,7 @@ from sutler.scan.judge import DoorName, rules_for
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry, Problem
 from sutler.scan.walk import explain
-from sutler.secrets.cleaner import SECRET_NAME, told
+from sutler.secrets.cleaner import SECRET_NAME, redacted_text
 
 if TYPE_CHECKING:
     from sutler.access.admission import Admission
@@ -66,7 +66,7 @@ def verdict(
     decision = decide(root, project.settings, door, path)
     if isinstance(decision, Problem) and decision.kind == "missing":
         raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling")
-    shown = told(quote(path or "."))
+    shown = redacted_text(quote(path or "."))
     if isinstance(decision, FileEntry) and shown != quote(path or "."):
         decision = Excluded(path, "credentials", SECRET_NAME)
     if not isinstance(decision, FileEntry):
@@ -82,7 +82,7 @@ def for_agent(admission: Admission, path: RelPath) -> Verdict:
     decision = admission.decision(path)
     reason = next((name for start, name in _POLICY if decision.rule.startswith(start)), "policy")
     state = {"allow": "in", "ask": "ask", "deny": "out"}[decision.verdict]
-    return Verdict(told(quote(path or ".")), state, reason, decision.rule)
+    return Verdict(redacted_text(quote(path or ".")), state, reason, decision.rule)
 
 
 _POLICY = (

@@ -67,7 +67,7 @@ def _test(best: int, query: Query, reader: Reader) -> Companion | None:
     best file or import it; or the one that holds by far the most of all tests."""
     links, name = Links(reader), quote(reader.docs[best].path)
     own = own_tests(best, reader, links)
-    rows = nlargest(_TESTS, ((worth, -doc) for doc, worth in _worths(query, reader).items()))
+    rows = nlargest(_TESTS, ((worth, -doc) for doc, worth in _test_scores(query, reader).items()))
     rated: list[tuple[float, int, str]] = []
     for worth, negative in rows:
         if -negative in own:
@@ -92,7 +92,7 @@ def _place(number: int, query: Query, reader: Reader) -> str:
     return f"{best.start}-{best.end}" if best is not None and lexical(best, lens) else ""
 
 
-def _worths(query: Query, reader: Reader) -> dict[int, float]:
+def _test_scores(query: Query, reader: Reader) -> dict[int, float]:
     """Return the worth of the task's words in each test, by BM25 over bodies and paths."""
     total = len(reader.docs)
     average = sum(doc.words for doc in reader.docs.values()) / max(1, total)

@@ -59,7 +59,7 @@ def _versions() -> tuple[int, ...]:
     return VERSION, *index_version()
 
 
-Sight = tuple[int, int, int, str]  # size, mtime_ns, inode, digest
+FileState = tuple[int, int, int, str]  # size, mtime_ns, inode, digest
 _Shape = TypeVar("_Shape")
 
 
@@ -70,7 +70,7 @@ class Kept(Struct, frozen=True, array_like=True):
     version: tuple[int, ...]
     rules: str
     seen_ns: int
-    files: dict[str, Sight]
+    files: dict[str, FileState]
     index: Index
 
 
@@ -81,7 +81,7 @@ class Later(Struct, frozen=True, array_like=True):
 
     made_ns: int
     seen_ns: int
-    files: dict[str, Sight | None]
+    files: dict[str, FileState | None]
     segments: tuple[Segment, ...]
     dead: tuple[tuple[int, ...], ...]
 
@@ -92,7 +92,7 @@ class _State(Struct, frozen=True):
     index: Index
     base: Kept
     seen_ns: int
-    files: dict[str, Sight]
+    files: dict[str, FileState]
 
 
 def reader_of(
@@ -130,7 +130,7 @@ def _index_of(
     files = texts.look(entries, state.files if state else {}, state.seen_ns if state else 0)
     if state is not None and files == state.files and not worn(state.index):
         return state.index
-    current = {path: sight[3] for path, sight in files.items()}
+    current = {path: stat_key[3] for path, stat_key in files.items()}
 
     def fresh(paths: Sequence[str]) -> Iterator[File]:
         for number, path in enumerate(paths, 1):
@@ -169,10 +169,10 @@ def _tag(named: Sequence[RelPath], key: bytes) -> str:
     return f"-{hmac.new(key, text, 'sha256').hexdigest()[:16]}" if named else ""
 
 
-def _later(state: _State, index: Index, files: dict[str, Sight], now: int) -> Later:
+def _later(state: _State, index: Index, files: dict[str, FileState], now: int) -> Later:
     old = state.base.files
-    changed: dict[str, Sight | None] = {
-        path: sight for path, sight in files.items() if old.get(path) != sight
+    changed: dict[str, FileState | None] = {
+        path: stat_key for path, stat_key in files.items() if old.get(path) != stat_key
     }
     changed.update((path, None) for path in old if path not in files)
     first = len(state.base.index.segments)
@@ -251,11 +251,11 @@ def _load(name: str, rules: str, environ: Mapping[str, str]) -> _State | None:
     ):
         return _State(index, base, base.seen_ns, base.files)
     files = dict(base.files)
-    for path, sight in later.files.items():
-        if sight is None:
+    for path, stat_key in later.files.items():
+        if stat_key is None:
             files.pop(path, None)
         else:
-            files[path] = sight
+            files[path] = stat_key
     whole = Index(index.version, index.segments + later.segments, later.dead)
     return _State(whole, base, later.seen_ns, files)
 
@@ -269,11 +269,11 @@ class _Texts:
         self._held: dict[str, bytes] = {}
 
     def look(
-        self, entries: Sequence[FileEntry], cached: Mapping[str, Sight], seen_ns: int
-    ) -> dict[str, Sight]:
+        self, entries: Sequence[FileEntry], cached: Mapping[str, FileState], seen_ns: int
+    ) -> dict[str, FileState]:
         """Return the stat key of every file. Bytes of files that had to be read stay in memory
         while there is room."""
-        files: dict[str, Sight] = {}
+        files: dict[str, FileState] = {}
         room = HELD
         with self._root.reader() as reader:
             for entry in entries:

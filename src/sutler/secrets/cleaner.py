@@ -42,10 +42,10 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
     name = _name()
     if not name:
         return stdlib_engine()
-    sight = home.sight_of(name, environ)
+    cached = home.cached_file(name, environ)
     try:
-        if sight is not None:
-            return _loaded(name, sight)
+        if cached is not None:
+            return _loaded(name, cached)
         return (
             hyperscan_engine(_compiled(name, environ)) if size >= COMPILE_ABOVE else stdlib_engine()
         )
@@ -70,12 +70,12 @@ def _any_kept(environ: Mapping[str, str]) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _loaded(name: str, sight: home.Sight) -> Engine:
+def _loaded(name: str, cached: home.CachedFile) -> Engine:
     """Load the engine of a cached database, once per version of its file: a process may answer many
     calls."""
     from sutler.secrets.engines import hyperscan_engine
 
-    return hyperscan_engine(home.read_kept(os.path.join(sight.folder, name)))
+    return hyperscan_engine(home.read_kept(os.path.join(cached.folder, name)))
 
 
 def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
@@ -244,7 +244,7 @@ class Redactor:
         return self._clean
 
 
-def told(text: str) -> str:
+def redacted_text(text: str) -> str:
     """Redact a message for a person or a record: it may quote an argument, a name or a setting that
     holds a secret.
 
@@ -252,8 +252,8 @@ def told(text: str) -> str:
     return cleaner(resolve([]))(text, "").text
 
 
-def told_all(body: object) -> Any:
-    """Apply `told` to every text in a tree of plain values, keys included."""
+def redacted_values(body: object) -> Any:
+    """Apply `redacted_text` to every text in a tree of plain values, keys included."""
     import msgspec
 
     clean = cleaner(resolve([]))

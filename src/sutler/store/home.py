@@ -147,7 +147,7 @@ def read_kept(path: str) -> bytes:
         return stream.read()
 
 
-class Sight(Struct, frozen=True, gc=False):
+class CachedFile(Struct, frozen=True, gc=False):
     """Identity of a cached file by its stat data; a replaced file has another one."""
 
     folder: str
@@ -156,7 +156,7 @@ class Sight(Struct, frozen=True, gc=False):
     mtime_ns: int
 
 
-def sight_of(name: str, environ: Mapping[str, str]) -> Sight | None:
+def cached_file(name: str, environ: Mapping[str, str]) -> CachedFile | None:
     """Return the identity of a cached file, or None if there is no such file."""
     try:
         folder = cache_home(environ)
@@ -164,7 +164,7 @@ def sight_of(name: str, environ: Mapping[str, str]) -> Sight | None:
     except (OSError, SutlerError):  # evicted by another run meanwhile
         return None
     if S_ISREG(state.st_mode):
-        return Sight(folder, state.st_ino, state.st_size, state.st_mtime_ns)
+        return CachedFile(folder, state.st_ino, state.st_size, state.st_mtime_ns)
     return None
 
 

@@ -17,7 +17,7 @@ from sutler.scan.snapshot import Tag
 
 Verdict = Literal["allow", "ask", "deny"]
 Effect = Literal["list", "read", "write"]
-Standing = Literal["open", "ignored", "ai_denied", "hard_link"]
+IgnoreStatus = Literal["open", "ignored", "ai_denied", "hard_link"]
 """Ignore status of a path, whether or not it exists; `hard_link` is another name of a denied file.
 """
 Phase = Literal["intent", "done", "refused"]
@@ -105,7 +105,7 @@ class Call(Struct, frozen=True, kw_only=True):
     path: RelPath
     args: tuple[tuple[str, str], ...] = ()
     lines: int = 0
-    standing: Standing = "open"
+    ignore_status: IgnoreStatus = "open"
     base: str = ""
     result: str = ""
     preview: str = ""

@@ -90,7 +90,7 @@ def entrypoints(
         summary = _summary(
             path,
             facts[path].language,
-            _spoken(facts[path].language, texts.get(path, "")),
+            _without_comments(facts[path].language, texts.get(path, "")),
             path in named,
             commands.get(path, ()),
         )
@@ -104,7 +104,7 @@ _COMMENT_LINE = re.compile(r"(?m)^[ \t]*(?://|/?\*).*$")
 _HASHED = frozenset({"python", "ruby", "elixir", "shell"})
 
 
-def _spoken(language: str, text: str) -> str:
+def _without_comments(language: str, text: str) -> str:
     """Remove comments, and in Rust the tests at the end."""
     text = _COMMENT_LINE.sub("", tame(text)) if language not in _HASHED else tame(text)
     return text.split("#[cfg(test)]", 1)[0] if language == "rust" else text

@@ -193,7 +193,7 @@ def build_full(
     shown.repeat(repeats)
     sizes: dict[str, int] = {entry.path: entry.size for entry, _ in pairs}
     return wire.FullPack(
-        manifest=_spoken(surveyed.manifest),
+        manifest=_with_wire_paths(surveyed.manifest),
         file_index=_index(material, pairs, shown.texts.keys(), "size_limit"),
         key_files=tuple(
             wire.KeyFile(
@@ -239,7 +239,7 @@ def survey(material: Material, pairs: list[Classified]) -> Surveyed:
     return survey_manifest(pairs, plain, root_name)
 
 
-def _spoken(manifest: wire.Manifest) -> wire.Manifest:
+def _with_wire_paths(manifest: wire.Manifest) -> wire.Manifest:
     """Encode the entry points of a manifest for JSON; until then they are names of files."""
     return replace(manifest, entry_points=tuple(map(wire_path, manifest.entry_points)))
 
@@ -358,7 +358,7 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> wire.Summary
     described = _addressed(described)
     shown = _Shown(used=len(msgspec.json.encode((overview, summaries, starts, spots, described))))
     return wire.SummaryPack(
-        manifest=_spoken(surveyed.manifest),
+        manifest=_with_wire_paths(surveyed.manifest),
         file_index=_index(material, pairs, included, "not_selected"),
         repo_summary=overview,
         key_files_summary=summaries,

@@ -18,7 +18,7 @@ from sutler.pack.project import Project
 from sutler.pack.why import Verdict, verdict
 from sutler.paths import RelPath, quote
 from sutler.ranking.score import Ranked
-from sutler.secrets.cleaner import told, told_all
+from sutler.secrets.cleaner import redacted_text, redacted_values
 from sutler.store.records import Outcome
 
 MOST_TOKENS = 1_000_000  # above any model's context: a mistake that would fill the client's memory
@@ -97,7 +97,7 @@ def pack(
         end = _within(door, text, start)
         receipt = receipts.receipt_of(
             report,
-            project=told(project.name),
+            project=redacted_text(project.name),
             destination=f"agent {door.gate.caller.id}",
             redacted=project.settings.flag("redact"),
         )
@@ -149,7 +149,7 @@ def why(door: Door, path: str) -> Verdict:
 
     def perform(where: RelPath) -> tuple[Verdict, Outcome]:
         answer = verdict(_project(door), door.root, where)
-        return convert(told_all(answer), Verdict), Outcome()
+        return convert(redacted_values(answer), Verdict), Outcome()
 
     return door.enter("why", path, (), perform, effect="list")
 

@@ -6,7 +6,7 @@ from sutler.access.control_files import ANYWHERE
 from sutler.access.policy import PolicyRule, Rules, decide, narrow
 from sutler.paths import RelPath
 from sutler.scan.name_rules import CERTAIN, RESEMBLING
-from sutler.store.records import LOCAL, Call, Caller, Decision, Effect, Limits, Spent, Standing
+from sutler.store.records import LOCAL, Call, Caller, Decision, Effect, IgnoreStatus, Limits, Spent
 
 EVERYTHING = Rules((PolicyRule("allow", "**"),), write="allow")
 
@@ -65,10 +65,10 @@ def test_the_user_may_name_an_exception_and_a_project_may_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("standing", "verdict"), [("open", "allow"), ("ignored", "ask"), ("ai_denied", "deny")]
+    ("ignore_status", "verdict"), [("open", "allow"), ("ignored", "ask"), ("ai_denied", "deny")]
 )
-def test_ignore_files_speak(standing: Standing, verdict: str) -> None:
-    call = Call(id="1", tool="t", effect="read", path=RelPath("a"), standing=standing)
+def test_ignore_files_speak(ignore_status: IgnoreStatus, verdict: str) -> None:
+    call = Call(id="1", tool="t", effect="read", path=RelPath("a"), ignore_status=ignore_status)
     assert decide(call, EVERYTHING, Caller("c", "s")).verdict == verdict
 
 

@@ -98,7 +98,7 @@ def test_a_cache_of_another_place_is_another_cache(
     engine_for(COMPILE_ABOVE, os.environ)
     engine_for(0, os.environ)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
-    assert home.sight_of(kept_name(tmp_path), os.environ) is None
+    assert home.cached_file(kept_name(tmp_path), os.environ) is None
     assert cleaned(engine_for(0, os.environ)) == cleaned(stdlib_engine())
 
 
@@ -113,4 +113,4 @@ def test_a_link_in_the_cache_counts_as_absent(tmp_path: Path) -> None:
     file = kept()
     file.rename(tmp_path / "elsewhere")
     file.symlink_to(tmp_path / "elsewhere")
-    assert home.sight_of(file.name, os.environ) is None
+    assert home.cached_file(file.name, os.environ) is None

@@ -9,7 +9,7 @@ from sutler.fronts.cli.options import one_of
 from sutler.fronts.console import Console
 from sutler.paths import quote
 from sutler.remote import shelf
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 from sutler.store import home
 
 
@@ -26,7 +26,7 @@ def configure_cache(parser: argparse.ArgumentParser) -> None:
 
 def run_cache(args: argparse.Namespace, console: Console) -> int:
     files = home.cache_files(os.environ)
-    folder = told(quote(home.cache_folder(os.environ)))
+    folder = redacted_text(quote(home.cache_folder(os.environ)))
     fetched = shelf.shelved(os.environ)
     total = sum(file.size for file in files) + sum(file.size for file in fetched)
     if args.action == "clear":

@@ -19,7 +19,7 @@ from sutler.pack.project import Project
 from sutler.pack.report import judge
 from sutler.pack.task_packs import ContextPacker
 from sutler.paths import quote
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 from sutler.setting_table import Tier
 from sutler.store.atomic import write_atomic
 from sutler.tasks.spec import MAX_TASK_CHARS, parse_task
@@ -154,13 +154,13 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
         destination = copy(sending.data.decode())
     elif args.output and args.output != "-":
         write_atomic(args.output, [sending.data])
-        destination = told(args.output)
+        destination = redacted_text(args.output)
     elif not args.json:
         console.stream([sending.data])
     report = sending.report
     receipt = receipts.receipt_of(
         report,
-        project=told(project.name),
+        project=redacted_text(project.name),
         destination=destination,
         redacted=project.settings.flag("redact"),
     )
@@ -173,7 +173,9 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
     if args.json:
         console.answer_json({"report": report, "destination": destination})
     for problem in report.problems:
-        console.note(told(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip()))
+        console.note(
+            redacted_text(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
+        )
     if not console.quiet:
         advice = ("--tier or --max-chars makes room",) if args.task else LEFT_OUT[1:]
         console.note_painted(summary(report, destination, console, advice))

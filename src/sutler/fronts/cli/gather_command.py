@@ -26,7 +26,7 @@ from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Chosen, Job
 from sutler.paths import quote
 from sutler.scan.judge import rules_for
-from sutler.secrets.cleaner import told, told_all
+from sutler.secrets.cleaner import redacted_text, redacted_values
 
 FORMATS = {"md": "markdown", "xml": "xml", "json": "json"}
 
@@ -137,8 +137,8 @@ def _hand_over(
             {"number": step.number, "answer": step.answer, "files": step.known}
             for step in result.rounds
         ]
-        body = {"text": text, "files": list(result.files), "rounds": told_all(rounds)}
-        console.answer_json({**body, "notes": told_all(result.notes)})
+        body = {"text": text, "files": list(result.files), "rounds": redacted_values(rounds)}
+        console.answer_json({**body, "notes": redacted_values(result.notes)})
     else:
         console.stream([outgoing_prompt.encoded(text)])
     return 0
@@ -192,4 +192,4 @@ def _described(step: gather.Round) -> str:
     asked = ", ".join(map(quote, step.answer.files)) or "nothing more"
     verdict = "done" if step.answer.done and not step.answer.files else f"asks for {asked}"
     reason = f" ({step.answer.reason})" if step.answer.reason else ""
-    return told(f"round {step.number}: {step.known} files known, {verdict}{reason}")
+    return redacted_text(f"round {step.number}: {step.known} files known, {verdict}{reason}")

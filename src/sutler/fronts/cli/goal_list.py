@@ -18,7 +18,7 @@ from sutler.fronts.console import Console, can_ask, confirm, folded
 from sutler.goals import discovery, draft, params, trust
 from sutler.goals.model_command import command_model
 from sutler.paths import quote
-from sutler.secrets.cleaner import told, told_all
+from sutler.secrets.cleaner import redacted_text, redacted_values
 
 STARTER = """\
 name: {name}
@@ -91,14 +91,14 @@ def _show(name: str, origin: str | None, compat: bool, console: Console) -> int:
         "goal": place.goal,
     }
     text = f"{params.explain(place.goal, place.id)}\n\nPrompt:\n\n{place.goal.prompt}"
-    console.reply(told_all(facts), told(text))
+    console.reply(redacted_values(facts), redacted_text(text))
     if console.as_json:
         return 0
     for warning in place.goal.warnings:
-        console.note(told(f"warning: {warning}"))
+        console.note(redacted_text(f"warning: {warning}"))
     console.note(
         f"{place.base.origin}, {'trusted' if trusted else 'not trusted yet'}:"
-        f" {told(quote(place.folder))}"
+        f" {redacted_text(quote(place.folder))}"
     )
     return 0
 
@@ -115,7 +115,7 @@ def show_list(
         console.answer("\n".join(sorted({goal.id for goal in goals})))
         return 0
     if console.as_json:
-        console.answer_json({"goals": told_all(goals)})
+        console.answer_json({"goals": redacted_values(goals)})
         return 0
     if not goals:
         console.note("No goals found. Add one with 'sutler goals add NAME'.")
@@ -124,7 +124,7 @@ def show_list(
         about = (
             f"cannot be read: {goal.problem}" if goal.problem else goal.description or goal.title
         )
-        row = told(f"{goal.id:<{width}}  {goal.origin:<7}  {about}")
+        row = redacted_text(f"{goal.id:<{width}}  {goal.origin:<7}  {about}")
         console.answer(folded(row, sys.stdout, width + 11))
     return 0
 
@@ -152,7 +152,7 @@ def _drafted(name: str, args: argparse.Namespace) -> str:
         )
     environ = dict(os.environ)
     model = command_model(target, cwd=os.getcwd(), environ=environ, seconds=args.timeout or 300.0)
-    answer = model(draft.question(name, told(args.draft)))
+    answer = model(draft.question(name, redacted_text(args.draft)))
     try:
         return draft.goal_text(answer)
     except SutlerError as error:
@@ -200,7 +200,7 @@ def run_trust(args: argparse.Namespace, console: Console) -> int:
             )
             continue
         for line in grant.lines:
-            console.note(told(line))
+            console.note(redacted_text(line))
         if not args.yes:
             _require_consent(grant)
         store.add(grant.place, grant.digest)

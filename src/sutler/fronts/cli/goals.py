@@ -22,7 +22,7 @@ from sutler.goals.claw import load_claw
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Chosen, Job, Prompt
 from sutler.paths import quote
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 
 ANSWER_BYTES = 64 * 1024 * 1024
 """Limit of an answer in bytes for --apply; a longer one can be stored with -o."""
@@ -224,14 +224,14 @@ def _apply(answer: str, prompt: Prompt, console: Console) -> int:
     try:
         return apply_text(answer, seen, words, console)
     except SutlerError:
-        console.answer(told(answer))  # an answer that cannot be applied is not lost
+        console.answer(redacted_text(answer))  # an answer that cannot be applied is not lost
         raise
 
 
 def _explain(job: Job, console: Console) -> int:
     bases = discovery.find_bases(job.cwd, job.environ, compat=job.compat)
     place = discovery.find_goal(job.goal, bases, compat=job.compat)
-    console.answer(told(params.explain(place.goal, place.id)))
+    console.answer(redacted_text(params.explain(place.goal, place.id)))
     return 0
 
 
@@ -255,7 +255,7 @@ def run_dry_run(args: argparse.Namespace, console: Console) -> int:
     _outgoing(prompt, job, redactions, where).announce(console)
     if to_file:
         outgoing_prompt.write_text(args.output, prompt.text)
-        console.note(f"Dry run output written to {told(quote(args.output))}")
+        console.note(f"Dry run output written to {redacted_text(quote(args.output))}")
     elif console.as_json:
         files = [file.path for file in prompt.files]
         console.answer_json({"goal": prompt.found.id, "prompt": prompt.text, "files": files})

@@ -23,7 +23,7 @@ from sutler.scan.judge import DOORS
 from sutler.scan.place import locate, path_within
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded
-from sutler.secrets.cleaner import told, told_all
+from sutler.secrets.cleaner import redacted_text, redacted_values
 
 
 def configure_scan(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +121,7 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         ]
         console.answer_json(
             {
-                "root": told(project.name),
+                "root": redacted_text(project.name),
                 "total": totals[""],
                 "directories": directories,
                 "files": files,
@@ -129,10 +129,8 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
-    title = (
-        f"{totals['']:>11,}  {_bar(1, 1) if args.bars else ''}{told(quote(project.name))}/ "
-        f" ({unit})"
-    )
+    bar = _bar(1, 1) if args.bars else ""
+    title = f"{totals['']:>11,}  {bar}{redacted_text(quote(project.name))}/  ({unit})"
     console.answer("\n".join([title, *_rows(report.shown, totals, args)]))
     return 0
 
@@ -232,10 +230,10 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
         if args.door == "agent":
             from sutler.tools.opening import admission_for
 
-            body = told_all(for_agent(admission_for(root, settings, os.environ), path))
+            body = redacted_values(for_agent(admission_for(root, settings, os.environ), path))
         else:
-            body = told_all(verdict(project, root, path, args.door, args.goal))
+            body = redacted_values(verdict(project, root, path, args.door, args.goal))
     rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
     goal = _standing(body) if args.goal else ""
     text = f"{body['path']}: {body['state']}\n  reason: {body['reason']}{rule}{goal}"
-    return console.reply({**body, "path": told(wire_path(path or "."))}, text)
+    return console.reply({**body, "path": redacted_text(wire_path(path or "."))}, text)

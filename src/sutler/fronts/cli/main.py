@@ -84,10 +84,10 @@ def _unforeseen(error: OSError | MemoryError) -> SutlerError:
 
 def _without_secrets(error: SutlerError) -> SutlerError:
     """Redact an error, which may quote a name, a rule or a setting that holds a secret."""
-    from sutler.secrets.cleaner import told
+    from sutler.secrets.cleaner import redacted_text
 
     for field in ("what", "rule", "next_step"):
-        setattr(error, field, told(getattr(error, field)))
+        setattr(error, field, redacted_text(getattr(error, field)))
     return error
 
 

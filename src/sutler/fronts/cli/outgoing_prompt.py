@@ -19,7 +19,7 @@ from sutler.goals.ceiling import Ceiling, ceiling_of
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Hooks, Job
 from sutler.pack.project import Project
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 from sutler.store.atomic import write_atomic
 
 _LIMITS = ("max_tokens", "max_chars", "tier")
@@ -119,9 +119,9 @@ class Outgoing(msgspec.Struct, frozen=True):
             parts.append("redaction off")
         elif self.redactions.total:
             parts.append(f"{self.redactions.total:,} redacted")
-        console.note(f"sutler: {', '.join(parts)}, to {told(self.destination)}")
+        console.note(f"sutler: {', '.join(parts)}, to {redacted_text(self.destination)}")
         if self.redactions.total:
-            console.note(f"sutler: redacted: {told(str(self.redactions))}")
+            console.note(f"sutler: redacted: {redacted_text(str(self.redactions))}")
 
     def record(self, sent: runner.Sent, job: Job, console: Console) -> None:
         """Record the prompt before it leaves: a model command that fails has read it all the
@@ -130,7 +130,7 @@ class Outgoing(msgspec.Struct, frozen=True):
         from sutler.scan.place import locate
 
         receipt = receipts.receipt_of_prompt(
-            sent.goal, told(" ".join(sent.command)), sent.bytes, sent.sha256, sent.files
+            sent.goal, redacted_text(" ".join(sent.command)), sent.bytes, sent.sha256, sent.files
         )
         receipt = msgspec.structs.replace(
             receipt,

@@ -17,7 +17,7 @@ from sutler.pack.project import Project
 from sutler.pack.receipts import Receipt
 from sutler.pack.report import Report
 from sutler.paths import quote
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 from sutler.store.atomic import write_atomic
 
 
@@ -54,7 +54,7 @@ def run_report(args: argparse.Namespace, console: Console) -> int:
     written = page(view).encode()
     if args.output and args.output != "-":
         write_atomic(args.output, [written])
-        console.note(told(_summary(view, args.output, len(written))))
+        console.note(redacted_text(_summary(view, args.output, len(written))))
     else:
         console.stream([written])
     return 0
@@ -79,6 +79,6 @@ def write_report(
     file: str, report: Report, watch: Watch, project: Project, goal: str, receipt: Receipt
 ) -> None:
     """Write the page of a pack that this run made."""
-    name = told(project.name)
+    name = redacted_text(project.name)
     view = view_of_run(report, watch, project=name, goal=project.quotable(goal), receipt=receipt)
     write_atomic(file, [page(view).encode()])

@@ -17,7 +17,7 @@ from sutler.pack import receipts
 from sutler.pack.findings import findings_in
 from sutler.paths import counted, quote, wire_path
 from sutler.scan.place import config_home, locate
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 from sutler.secrets.explain import Listed
 from sutler.secrets.redactor import THRESHOLD
 
@@ -46,7 +46,9 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
         rows, count, problems = findings_in(project, bar, explain=args.explain)
     for problem in problems:
         console.note(
-            told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip()
+            redacted_text(
+                f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}"
+            ).rstrip()
         )
     if args.json:
         shown = [msgspec.structs.replace(row, path=wire_path(row.path)) for row in rows]
@@ -82,7 +84,7 @@ def _reasons(row: Listed, config: str) -> str:
     ]
     if row.tag:
         lines.append(f'    allow    allow_secrets = ["{row.tag}"] in {config}')
-    return "".join(f"{told(line)}\n" for line in lines)
+    return "".join(f"{redacted_text(line)}\n" for line in lines)
 
 
 def _row(row: Listed) -> str:

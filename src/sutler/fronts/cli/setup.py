@@ -20,7 +20,7 @@ from sutler.fronts.console import Console
 from sutler.pack.report import Report
 from sutler.paths import quote
 from sutler.scan.place import locate
-from sutler.secrets.cleaner import told, told_all
+from sutler.secrets.cleaner import redacted_text, redacted_values
 from sutler.setting_table import KEYS, Value
 from sutler.version import VERSION
 
@@ -51,7 +51,7 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
         }
         for name in names
     }
-    clean = {name: told_all(row) for name, row in rows.items()}
+    clean = {name: redacted_values(row) for name, row in rows.items()}
     text = "".join(
         f"{name:<17} {_toml(row['value']):<24} {row['origin']}\n" for name, row in clean.items()
     )
@@ -185,7 +185,7 @@ def _checked(check: Callable[[], str]) -> tuple[bool, str]:
     try:
         return True, check()
     except (SutlerError, OSError, ImportError, ValueError) as error:
-        return False, told(str(error)).replace("\n", "; ")
+        return False, redacted_text(str(error)).replace("\n", "; ")
 
 
 def _versions() -> str:

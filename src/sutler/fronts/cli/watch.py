@@ -35,7 +35,7 @@ def watch(project: Project, pack: Callable[[], int], console: Console) -> int:
     """Call `pack` now and after every change, until an interrupt. A refused pack is reported and
     the watch continues: the next change may be the remedy. The watch exists before the first scan,
     so no change after it is lost."""
-    from sutler.secrets.cleaner import told
+    from sutler.secrets.cleaner import redacted_text
 
     code = 0
     try:
@@ -53,7 +53,9 @@ def watch(project: Project, pack: Callable[[], int], console: Console) -> int:
             )
             seen = now
             console.note(
-                told(f"changed: {', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}")
+                redacted_text(
+                    f"changed: {', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}"
+                )
             )
             code = _reported(pack, console)
     except KeyboardInterrupt:

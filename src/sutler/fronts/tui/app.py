@@ -20,7 +20,7 @@ from sutler.fronts.tui.question import Asker
 from sutler.fronts.tui.screen import PickerScreen
 from sutler.fronts.tui.verbs import Verbs
 from sutler.paths import counted
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 from sutler.store.records import Caller
 
 WIDE = 120
@@ -243,7 +243,7 @@ class Picker(PickerScreen):
         except SutlerError as error:
             steps = [error.what, error.rule and f"rule: {error.rule}", error.next_step]
             self.status("; ".join(step for step in steps if step))
-            self.text_pane.show_text(told(str(error)))
+            self.text_pane.show_text(redacted_text(str(error)))
         except OSError as error:
             self.status(f"{error.strerror or error}")
 

@@ -13,7 +13,7 @@ from sutler.fronts.console import harmless
 from sutler.fronts.tui.door_thread import Background
 from sutler.fronts.tui.panes import TextPane, TreePane
 from sutler.fronts.tui.picking import Budget, Plan, bar_line
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 
 NARROW = 70
 """Columns below which tree and text do not fit side by side."""
@@ -122,7 +122,7 @@ class PickerScreen(App[bool]):
         self.say_at("#bar", state + bar_line(self.plan, self.budget, self.size.width - len(state)))
 
     def status(self, text: str) -> None:
-        self.say_at("#status", harmless(told(text)).replace("\n", "; "))
+        self.say_at("#status", harmless(redacted_text(text)).replace("\n", "; "))
 
     def say_at(self, place: str, line: str) -> None:
         for widget in self.query(place).results(Static):  # empty while the screen closes

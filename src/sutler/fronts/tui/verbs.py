@@ -20,7 +20,7 @@ from sutler.pack.why import verdict
 from sutler.paths import RelPath, counted, quote, unquote
 from sutler.scan.place import project_config
 from sutler.scan.root import Root
-from sutler.secrets.cleaner import told_all
+from sutler.secrets.cleaner import redacted_values
 from sutler.setting_table import Unit
 from sutler.store.atomic import write_atomic
 from sutler.tokens.counter import counter_for
@@ -114,7 +114,9 @@ class Verbs:
     def why(self, path: str) -> str:
         """Return whether a pack with the present budget holds a file, and by which rule."""
         with Root(self.root) as root:
-            answer = told_all(verdict(self.project, root, RelPath(unquote(path)), "pack", ""))
+            answer = redacted_values(
+                verdict(self.project, root, RelPath(unquote(path)), "pack", "")
+            )
         rule = f"\nrule: {answer['rule']}" if answer.get("rule") else ""
         return f"{answer['path']}: {answer['state']}\nreason: {answer['reason']}{rule}"
 

@@ -17,7 +17,7 @@ from sutler.fronts import bug_report
 from sutler.fronts.web.guard import Guard, Keys
 from sutler.fronts.web.page_api import PageApi, Settled, Wanted
 from sutler.pack.page.html import asset, embedded, page, policy, script
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 
 LARGEST = 1 << 20
 """Limit of a request in bytes."""
@@ -94,9 +94,9 @@ def _guarded(handler: Handler) -> Handler:
         except SutlerError as error:
             status = 409 if isinstance(error, ConflictError) else _STATUS.get(error.exit_code, 500)
             parts = {
-                "what": told(error.what),
-                "rule": told(error.rule),
-                "next": told(error.next_step),
+                "what": redacted_text(error.what),
+                "rule": redacted_text(error.rule),
+                "next": redacted_text(error.next_step),
             }
             return _json({"error": parts}, status)
         except Exception as fault:

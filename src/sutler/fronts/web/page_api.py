@@ -22,7 +22,7 @@ from sutler.pack.page.build import view_of_run, watch_for
 from sutler.pack.page.view import View
 from sutler.pack.project import Packing, Project
 from sutler.paths import quote, unquote
-from sutler.secrets.cleaner import told
+from sutler.secrets.cleaner import redacted_text
 from sutler.store.records import PROFILES, Caller, unseal
 from sutler.system import fs
 from sutler.tools import open_door, open_ledger
@@ -78,7 +78,10 @@ class PageApi:
                 pass
             watch.learn(packing)
         return view_of_run(
-            packing.report, watch, project=told(project.name), goal=project.quotable(wanted.goal)
+            packing.report,
+            watch,
+            project=redacted_text(project.name),
+            goal=project.quotable(wanted.goal),
         )
 
     def text(self, wanted: Wanted) -> bytes:
@@ -88,7 +91,7 @@ class PageApi:
             data = packing.text().encode()
         receipt = receipts.receipt_of(
             packing.report,
-            project=told(project.name),
+            project=redacted_text(project.name),
             destination="browser",
             redacted=project.settings.flag("redact"),
         )
