@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any, Literal, TypeVar, cast
 
 from msgspec import UNSET, UnsetType
@@ -53,11 +54,24 @@ _CONTRACT_KEYS = frozenset(
 )
 
 
+_LONG_KEYS = {
+    name.lower(): name
+    for name in ("acceptance", "filesContract", "previousState", "repairTickets", "errorOutput")
+}
+"""Keys that are too long to resemble another word by chance."""
+
+
 def read_task(data: Any, source: str = "task") -> wire.TaskSpec:
-    """Read a task from plain values. Ignore unknown keys: task files carry budgets and more."""
+    """Read a task from plain values. Ignore unknown keys: task files carry budgets and more. A
+    misspelled key is refused: without it a contract or the issues would be lost unnoticed."""
     fields = _fields(data, source)
     if "id" not in fields and isinstance(fields.get("task"), dict):
         fields = _fields(fields["task"], f"{source}.task")
+    for key in fields:
+        near = get_close_matches(key, _LONG_KEYS, n=1, cutoff=0.85)
+        if near and key not in (near[0], "filecontract"):
+            rule = f"a key that resembles `{_LONG_KEYS[near[0]]}` is taken for a mistake"
+            raise _wrong(f"{source}.{key}", "is unknown", rule)
     name = _text(fields.get("id"), f"{source}.id")
     goal, title = (
         _text(fields.get("goal"), f"{source}.goal"),

@@ -102,6 +102,8 @@ def test_a_wrapped_task() -> None:
             {"id": "a", "goal": "b", "filesContract": {"allowNewFiles": "maybe"}},
             "allowNewFiles is text",
         ),
+        ({"id": "a", "goal": "b", "files_contracts": {}}, r"filescontracts is unknown"),
+        ({"id": "a", "goal": "b", "repair-ticket": []}, r"repairticket is unknown"),
         ({"id": "a", "goal": "b", "context": []}, r"context is a list"),
         ({"id": "a", "goal": "b", "issues": [{"line": -1}]}, r"issues\[0\]\.line is -1"),
         ({"id": "a", "goal": "b", "issues": [{"line": True}]}, r"issues\[0\]\.line is True"),
