@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,22 @@ from sutler.scan.folders import entered, listed
 from sutler.system import fs
 
 
+def descriptors_below(folder: Path) -> set[str]:
+    """Return the open descriptors of a folder and what lies in it: others come and go beside."""
+    held = set()
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # the descriptor of this listing is closed already
+            if os.readlink(f"/proc/self/fd/{number}").startswith(str(folder)):
+                held.add(number)
+    return held
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[int]:
     fd = fs.open(str(tmp_path), fs.O_RDONLY | fs.O_DIRECTORY)
-    before = os.listdir("/proc/self/fd")
+    before = descriptors_below(tmp_path)
     yield fd
-    assert len(os.listdir("/proc/self/fd")) == len(before)
+    assert descriptors_below(tmp_path) == before
     fs.close(fd)
 
 
