@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import threading
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ import pytest
 
 from sutler.errors import DeniedError, SutlerError
 from sutler.paths import RelPath
+from sutler.store.base import Query
 from sutler.store.migrations import MIGRATIONS, Migration, missing
 from sutler.store.records import (
     GENESIS,
@@ -25,6 +28,7 @@ from sutler.store.records import (
     unseal,
 )
 from sutler.store.sql import Store
+from sutler.store.sqlite import open_sqlite
 from tests.limits import joined
 from tests.stores import OpenStore, entry
 
@@ -236,6 +240,26 @@ def test_an_unknown_migration_is_refused(open_store: OpenStore) -> None:
     with pytest.raises(SutlerError, match="does not know"):
         check(())
     assert check(MIGRATIONS) == ()
+
+
+def test_a_store_of_the_seven_steps_is_kept(tmp_path: Path) -> None:
+    """Its ledger goes on, although the steps have become one."""
+    path = str(tmp_path / "state.db")
+    with closing(open_sqlite(path, "p")) as store:
+        store.append(entry("before"))
+        steps = [(number, "a step", "of another digest") for number in range(1, 7)]
+        former = "6c153ad47ce6aec262ebc5890fe764edae196d5530591740ed3b82018fe71e8a"
+
+        def age(query: Query) -> None:
+            query("ALTER TABLE pending ADD COLUMN boot TEXT NOT NULL DEFAULT ''")
+            query("DELETE FROM sutler_migrations")
+            for step in (*steps, (7, "the last step", former)):
+                query("INSERT INTO sutler_migrations VALUES (?, ?, ?)", step)
+
+        store.database.transact(age, write=True)
+    with closing(open_sqlite(path, "p")) as store:
+        store.append(entry("after"))
+        assert [row.call for row in store.audit()] == ["before", "after"]
 
 
 def _append_many(open_one: OpenStore, worker: int, count: int) -> None:

@@ -74,14 +74,31 @@ def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) 
         "CREATE TABLE IF NOT EXISTS sutler_migrations "
         "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
     )
+    _adopt(query, dialect, migrations[0])
     for migration in missing(query, dialect, migrations):
         for sql in statements(migration, dialect):
             query(sql)
-        query(
-            "INSERT INTO sutler_migrations VALUES (?, ?, ?)",
-            (migration.number, migration.name, digest(migration, dialect)),
-        )
+        _record(query, dialect, migration)
     return max(migration.number for migration in migrations)
+
+
+def _record(query: Query, dialect: Dialect, migration: Migration) -> None:
+    query(
+        "INSERT INTO sutler_migrations VALUES (?, ?, ?)",
+        (migration.number, migration.name, digest(migration, dialect)),
+    )
+
+
+_LAST_OF_SEVEN = "6c153ad47ce6aec262ebc5890fe764edae196d5530591740ed3b82018fe71e8a"
+
+
+def _adopt(query: Query, dialect: Dialect, first: Migration) -> None:
+    """Keep an SQLite store of the development versions, whose ledger and history would be lost:
+    their seven steps made the tables of the first one, with defaults for columns now unused."""
+    last = "SELECT 1 FROM sutler_migrations WHERE number = 7 AND digest = ?"
+    if dialect == "sqlite" and list(query(last, (_LAST_OF_SEVEN,))):
+        query("DELETE FROM sutler_migrations")
+        _record(query, dialect, first)
 
 
 def missing(
