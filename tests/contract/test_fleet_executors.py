@@ -51,7 +51,7 @@ def test_workers_on_postgresql_give_the_rows_of_the_local_pool(sources: Path) ->
 
 def test_kills_of_a_worker_a_driver_and_the_server_change_no_row(sources: Path) -> None:
     output = run(sources, "kills", "--kills", "3")
-    assert "'worker': 1, 'driver': 1, 'server': 1" in output
+    assert "kills so far: {'driver': 1, 'server': 1, 'worker': 1}" in output
     assert "DIFFERS" not in output
 
 
