@@ -201,7 +201,7 @@ def _all_kills(
                 turn += 1
                 url = joined(server.get_uri(), f"round{turn}", f"fay{turn}", "writer")
                 run = Run(top / f"killed{turn}", top / "src", args.kinds, url)
-                counts += with_kills(run, server, cluster, args.kills - sum(counts.values()), rng)
+                with_kills(run, server, cluster, counts, args.kills, rng)
                 print(f"kills so far: {dict(sorted(counts.items()))}", flush=True)
                 compare(f"round {turn}", run)
     finally:

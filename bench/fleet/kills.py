@@ -45,10 +45,9 @@ def below(pid: int) -> list[int]:
 class Chaos:
     """What runs while a fleet works, and the ways to end it at any moment."""
 
-    def __init__(self, run: Run, server: Any, cluster: Any) -> None:
-        self.run, self.server, self.cluster = run, server, cluster
+    def __init__(self, run: Run, server: Any, cluster: Any, counts: Counter[str]) -> None:
+        self.run, self.server, self.cluster, self.counts = run, server, cluster, counts
         self.kinds = ["worker", "driver", "server", *(["raylet"] if cluster is not None else [])]
-        self.counts: Counter[str] = Counter()
         self.jobs: dict[str, subprocess.Popen[bytes]] = {}
         self.keep()
 
@@ -120,22 +119,21 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def with_kills(run: Run, server: Any, cluster: Any, most: int, rng: random.Random) -> Counter[str]:
-    """Kill something in the middle of a unit, in turns, up to `most` times, then let the work
-    end."""
+def with_kills(
+    run: Run, server: Any, cluster: Any, counts: Counter[str], most: int, rng: random.Random
+) -> None:
+    """Kill in the middle of a unit what was killed least, until `counts` has `most` kills or the
+    work ends; then let it end."""
     done(sutler("fleet", "run", run.kinds, "--on", "workers", *run.words))
-    chaos = Chaos(run, server, cluster)
-    turn = 0
-    while turn < most:
+    chaos = Chaos(run, server, cluster, counts)
+    while sum(counts.values()) < most:
         with opened(run) as queue:
             if not queue.open_units():
                 break
         chaos.keep()
-        kind = min(chaos.kinds, key=lambda name: (not chaos.busy(name), chaos.counts[name]))
+        kind = min(chaos.kinds, key=lambda name: (counts[name], not chaos.busy(name)))
         time.sleep(rng.uniform(0.0, 0.4))
         if chaos.busy(kind):
             chaos.kill(kind)
-            turn += 1
     chaos.keep()
     chaos.end()
-    return chaos.counts
