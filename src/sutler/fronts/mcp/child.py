@@ -10,7 +10,7 @@ import select
 import signal
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NoReturn, TypeVar
 
 import msgspec
@@ -45,9 +45,15 @@ class Frame(Struct, frozen=True, array_like=True):
 class Child:
     def __init__(self, work: Callable[[Progress], object]) -> None:
         self._pipe, into = os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            _serve(work, into)
+        # The server's own handler must not run in the child before `_serve` replaces it: it closes
+        # what both share, so that a call cancelled right after the fork ended the server.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        try:
+            self.pid = os.fork()
+            if not self.pid:
+                _serve(work, into, mask)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(into)
         self._data = bytearray()
 
@@ -118,11 +124,14 @@ def _error(frame: Frame) -> Exception:
 # in the child
 
 
-def _serve(work: Callable[[Progress], object], into: int) -> NoReturn:
+def _serve(
+    work: Callable[[Progress], object], into: int, mask: Iterable[signal.Signals | int]
+) -> NoReturn:
     code = 1
     try:
         os.setpgid(0, 0)
         signal.signal(signal.SIGTERM, _stop)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         # Ctrl-C reaches the whole group; the parent decides.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _close_channels(into)
