@@ -18,10 +18,10 @@ from sutler.access.setup import Setup
 from sutler.formats.document import CleanText, Finding
 from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
+from sutler.store.home import private_dir
 from sutler.store.records import CLOUD, BackendProfile, Caller, Limits
 from sutler.store.sql import Store
 from sutler.store.sqlite import SqliteDatabase, open_sqlite
-from sutler.store.state import private_dir
 
 SECRET = re.compile(r"canary-[0-9a-f]{12}|-----BEGIN KEY-----(?s:.*?)(?:-----END KEY-----|\Z)")
 

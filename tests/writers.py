@@ -29,12 +29,12 @@ from sutler.edits.writer import Writer
 from sutler.errors import SutlerError
 from sutler.scan.root import TEMPORARY, Root
 from sutler.scan.snapshot import ScanRules
+from sutler.store.home import private_dir
 from sutler.store.identity import Identity
 from sutler.store.postgres import open_postgres
 from sutler.store.records import GENESIS, Caller
 from sutler.store.sql import Store
 from sutler.store.sqlite import open_sqlite
-from sutler.store.state import private_dir
 from tests.doors import fake_clean
 from tests.limits import LONG, exit_code
 

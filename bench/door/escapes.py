@@ -43,10 +43,10 @@ from sutler.formats.document import CleanText
 from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
 from sutler.secrets.cleaner import COMPILE_ABOVE, engine_for
+from sutler.store.home import private_dir
 from sutler.store.records import GENESIS, AuditEntry, AuditRow, Caller, Fact, Version, seal
 from sutler.store.sql import Store
 from sutler.store.sqlite import SqliteDatabase
-from sutler.store.state import private_dir
 from sutler.system import exchange
 from sutler.tools import TOOLS, Tool, call
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from sutler.errors import SutlerError
+from sutler.store.home import private_file
 from sutler.store.records import Caller, unseal
 from sutler.store.sqlite import open_sqlite
-from sutler.store.state import private_file
 from sutler.tools import call, open_door, open_ledger
 from tests.conftest import FUZZ, Plant
 from tests.limits import joined

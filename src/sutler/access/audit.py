@@ -25,9 +25,9 @@ import msgspec
 from msgspec import Struct
 
 from sutler.errors import RefusedError, SutlerError, UsageError
+from sutler.store.home import private_file
 from sutler.store.records import GENESIS, AuditEntry, AuditRow, canonical, sha256
 from sutler.store.sql import Store
-from sutler.store.state import private_file
 from sutler.system import fs
 
 EVERY = 128  # signing each row would slow each call; so many rows may be cut off unseen

@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct
 
 from sutler.access.audit import Ledger, Verification
 from sutler.errors import DeniedError, RefusedError
-from sutler.store import copies, home
+from sutler.store import copies, home, location
 from sutler.store.base import Query
 from sutler.store.records import AuditEntry, stamp
 from sutler.store.rows import MOVED, moved_to, put_named
@@ -35,7 +35,7 @@ class Relocation(Struct, frozen=True):
 def ledger_at(root: str, environ: Mapping[str, str]) -> Iterator[Ledger]:
     """Open the ledger of a project, also one that was moved away."""
     directory, project, key = home.project_folder(root, environ)
-    store = home.connect(root, directory, project, environ)
+    store = location.connect(root, directory, project, environ)
     try:
         yield Ledger(store, directory, key, shared=bool(environ.get("SUTLER_STORE")))
     finally:

@@ -36,11 +36,7 @@ class CleanText(Struct, frozen=True, gc=False):
     findings: tuple[Finding, ...] = ()
     hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, counted by kind
     condensed: str = ""  # how the text was shortened by its kind of file, if it was
-
-    @property
-    def moved(self) -> bool:
-        """Whether lines of the text are not the file's lines."""
-        return self.condensed not in ("", "literals")
+    moved: bool = False  # whether lines of the text are not the file's lines
 
 
 class Section(Struct, frozen=True, gc=False):

@@ -163,12 +163,11 @@ def _write(text: str, environ: Mapping[str, str]) -> str:
     one file."""
     try:
         from sutler.store import home
-        from sutler.store.state import private_dir, private_file
 
-        folder = private_dir(os.path.join(home.home(environ), FOLDER))
+        folder = home.private_dir(os.path.join(home.home(environ), FOLDER))
         data = text.encode(errors="backslashreplace")
         path = os.path.join(folder, f"bug-{hashlib.sha256(data).hexdigest()[:12]}.txt")
-        private_file(path, data)
+        home.private_file(path, data)
         _make_room(folder)
     except Exception:  # a full disk or a broken installation: the report is printed instead
         return ""

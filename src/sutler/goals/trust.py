@@ -34,12 +34,11 @@ class TrustStore:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         from sutler.store import home
-        from sutler.store.state import state_home
 
         try:
             folder = home.home(environ)
         except OSError:  # home not writable: nothing is trusted, no grant can be added
-            folder = state_home(environ)
+            folder = home.state_home(environ)
         self.path = os.path.join(folder, "trust.json")
 
     def entries(self) -> dict[str, str]:
@@ -72,7 +71,7 @@ class TrustStore:
         return granted
 
     def _write(self, entries: Mapping[str, str]) -> None:
-        from sutler.store.state import replace_private
+        from sutler.store.home import replace_private
 
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         text = json.dumps(dict(sorted(entries.items())), indent=1)

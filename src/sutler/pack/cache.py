@@ -26,7 +26,6 @@ from sutler.scan.root import Blob, Root
 from sutler.scan.snapshot import FileEntry
 from sutler.scan.text import Loaded
 from sutler.store import home
-from sutler.store.state import project_id
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
@@ -268,7 +267,7 @@ def cache_for(
         settings.words("allow_lines"),
     )
     tag = sha256(repr(kind).encode()).hexdigest()[:16]
-    return PackCache(f"facts-{project_id(root, home.key(environ))}-{tag}.bin", environ)
+    return PackCache(f"facts-{home.project_id(root, home.key(environ))}-{tag}.bin", environ)
 
 
 def _record(loaded: Loaded, clean: CleanText) -> CachedFile | None:
@@ -328,7 +327,7 @@ def kept_for_tree(
     keys = [stat_key(entry) for entry in entries]
     names = "\0".join([VERSION, *(entry.path for entry in entries)])
     state = sha256(names.encode("utf-8", "surrogatepass") + msgspec.msgpack.encode(keys)).digest()
-    place = f"{name}-{project_id(root.host_path, home.key(environ))}.bin"
+    place = f"{name}-{home.project_id(root.host_path, home.key(environ))}.bin"
     kept = home.cached(place, environ) or b""
     value = decoded(kept[len(state) :], kind) if kept.startswith(state) else None
     if value is None:

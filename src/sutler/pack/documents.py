@@ -106,7 +106,7 @@ def chosen(
 def outlined_text(clean: CleanText, path: str) -> CleanText:
     """Replace the text of a file by its outline, if it has one."""
     outline = outline_text(path, clean.text)
-    return replace(clean, text=outline, condensed="outline") if outline else clean
+    return replace(clean, text=outline, condensed="outline", moved=True) if outline else clean
 
 
 def snapshot_of(project: Scope, environ: Mapping[str, str] = os.environ) -> ProjectSnapshot:

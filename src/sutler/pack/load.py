@@ -175,8 +175,9 @@ class Loader:
         shorter = condensed(clean.text, path, self.condense)
         if shorter is None:
             return clean
-        short = replace(clean, text=shorter.text, condensed=shorter.name)
-        if not short.moved:
+        moved = shorter.name != "literals"
+        short = replace(clean, text=shorter.text, condensed=shorter.name, moved=moved)
+        if not moved:
             return short
         again = self._clean(short.text, path)
         return replace(short, text=again.text, findings=(*clean.findings, *again.findings))

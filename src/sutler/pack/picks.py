@@ -14,8 +14,7 @@ from sutler.errors import SutlerError, UsageError
 from sutler.paths import quote, unquote
 from sutler.scan.place import config_files
 from sutler.store.atomic import write_atomic
-from sutler.store.home import project_folder
-from sutler.store.state import replace_private
+from sutler.store.home import project_folder, replace_private
 from sutler.system import fs
 
 _FILE = "picked.json"

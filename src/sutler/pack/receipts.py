@@ -1,11 +1,17 @@
 """Transparency records: one receipt for each pack that leaves, kept outside the tree and verifiable
-later."""
+later.
+
+New receipts wait in the project's private directory, one file each, until its store is opened the
+next time: opening a database takes longer than many packs."""
 
 from __future__ import annotations
 
 import hmac
+import os
+import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,13 +21,13 @@ from msgspec import Struct
 from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.pack.report import WHOLE, Report, capped
 from sutler.paths import quote
-from sutler.store import home
-from sutler.store.state import MOST, ReceiptRow, leave
+from sutler.store import home, location
 from sutler.system import fs
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
     from sutler.formats.transparency import ContextPackInfo
+    from sutler.store.records import ReceiptRow
     from sutler.store.sql import Store
 
 _GROUPS = {
@@ -35,6 +41,11 @@ _GROUPS = {
 """Seed 004's four groups of exclusions; all other reasons count as a pattern or a rule."""
 
 
+FOLDER = "receipts"
+MOST = 32
+"""Maximum number of waiting receipts. Each holds a list of files, which the store keeps once per
+pack."""
+_DAMAGED = ".damaged"
 PROMPT = "prompt"
 Info = dict[str, str | int | dict[str, int]]
 
@@ -196,7 +207,7 @@ def receipts(
 ) -> list[Receipt]:
     """Return the newest receipts of a project, newest first, of packs whose id begins with `start`.
     With `files`, they include the lists of files."""
-    store, _, _ = home.open_store(root, environ)
+    store, _, _ = open_store(root, environ)
     try:
         found = [_decoded(*row) for row in store.receipts(limit, start)]
         return [_filled(one, store) for one in found] if files else found
@@ -275,12 +286,12 @@ def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[R
     try:
         directory, _, key = home.project_folder(root, environ)
         receipt = sealed(receipt, key)
-        waiting = leave(directory, _row(receipt))
+        waiting = _leave(directory, _row(receipt))
     except (SutlerError, OSError) as error:
         return msgspec.structs.replace(receipt, seal=""), _trouble("was not stored", error)
     try:
         if waiting > MOST or environ.get("SUTLER_STORE"):
-            home.open_store(root, environ)[0].close()
+            open_store(root, environ)[0].close()
     except (SutlerError, OSError) as error:
         return receipt, _trouble("waits for the store", error)
     return receipt, ""
@@ -298,3 +309,65 @@ def recorded_in(store: Store, key: bytes, receipt: Receipt) -> tuple[Receipt, st
 
 def _trouble(what: str, error: Exception) -> str:
     return f"the receipt {what}: {str(error).splitlines()[0]}"
+
+
+def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:
+    """Open a project's store as `location` does, and move its waiting receipts into it."""
+    store, directory, key = location.open_store(root, environ)
+    try:
+        _take_in(os.path.join(directory, FOLDER), store)
+    except BaseException:
+        store.close()
+        raise
+    return store, directory, key
+
+
+def _leave(directory: str, row: ReceiptRow) -> int:
+    """Write a receipt to a project's private directory and sync it. Return how many are waiting."""
+    folder = os.path.join(directory, FOLDER)
+    with suppress(FileExistsError):
+        fs.mkdir(folder, 0o700)
+    path = os.path.join(folder, f"{row[0][:16]}-{os.urandom(8).hex()}")
+    home.replace_private(path, msgspec.msgpack.encode(row))
+    fd = fs.open(folder, fs.O_RDONLY | fs.O_DIRECTORY | fs.O_CLOEXEC)
+    try:
+        fs.fsync(fd)
+    finally:
+        fs.close(fd)
+    return len(_waiting(folder))
+
+
+def _take_in(folder: str, store: Store) -> None:
+    """Move waiting receipts into the store. Two processes may do so at once, because the store
+    ignores a duplicate. A damaged receipt is renamed."""
+    from sutler.store.records import ReceiptRow
+
+    for path in _waiting(folder):
+        try:
+            row = msgspec.msgpack.decode(home.read_kept(path), type=ReceiptRow)
+        except FileNotFoundError:  # another process was faster
+            continue
+        except (OSError, msgspec.MsgspecError):
+            fs.rename(path, path + _DAMAGED)
+            continue
+        store.put_receipt(row)
+        with suppress(FileNotFoundError):
+            fs.unlink(path)
+
+
+def _waiting(folder: str) -> list[str]:
+    """Return the waiting receipts; remove old unfinished files of killed processes."""
+    paths: list[str] = []
+    try:
+        names = sorted(fs.listdir(folder))
+    except FileNotFoundError:  # no pack was made yet
+        return []
+    for name in names:
+        path = os.path.join(folder, name)
+        if home.is_unfinished(name):
+            with suppress(FileNotFoundError):
+                if os.lstat(path).st_mtime < time.time() - home.UNFINISHED:
+                    fs.unlink(path)
+        elif not name.endswith(_DAMAGED):
+            paths.append(path)
+    return paths

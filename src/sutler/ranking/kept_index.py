@@ -43,7 +43,6 @@ from sutler.scan.snapshot import FileEntry, Problem
 from sutler.scan.text import decode
 from sutler.secrets.cleaner import Clean, cleaner, numbered
 from sutler.store import home
-from sutler.store.state import project_id
 
 VERSION = 5
 _CHECK = 4  # bytes of a checksum
@@ -110,7 +109,7 @@ def reader_of(
     from sutler.secrets.format_table import rules_digest
 
     entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
-    tag = f"{project_id(root.host_path, home.key(environ))}{_tag(named, home.key(environ))}"
+    tag = f"{home.project_id(root.host_path, home.key(environ))}{_tag(named, home.key(environ))}"
     texts = _Texts(root, clean)
     index = _index_of(f"index-{tag}", rules_digest(), entries, texts, environ, tell)
     facts = KeptFacts(f"index-{tag}.facts", rules_digest(), texts.text, environ)
@@ -198,7 +197,7 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     head = head_of(repository)
     if not head:
         return Past()
-    name = f"history-{project_id(root.host_path, home.key(environ))}.bin"
+    name = f"history-{home.project_id(root.host_path, home.key(environ))}.bin"
     data = home.cached(name, environ)
     if data is not None:
         try:

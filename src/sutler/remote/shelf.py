@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from sutler.errors import RefusedError
 from sutler.store import home
-from sutler.store.state import private_dir
 
 FOLDER = "remotes"
 DEEPEST = 100
@@ -30,7 +29,7 @@ class Shelved(Struct, frozen=True):
 
 
 def shelf(environ: Mapping[str, str]) -> str:
-    return private_dir(os.path.join(home.cache_home(environ), FOLDER))
+    return home.private_dir(os.path.join(home.cache_home(environ), FOLDER))
 
 
 def fetched(key: str, name: str, environ: Mapping[str, str], fill: Callable[[str], None]) -> str:

@@ -1,40 +1,169 @@
-"""State of this installation: the key, the stores of its projects, and a cache that may be deleted
-at any time."""
+"""State of this installation, private and outside every project: the key, the stores of the
+projects, and a cache that may be deleted at any time."""
 
 from __future__ import annotations
 
+import hmac
 import os
+import stat
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
-from stat import S_ISREG
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from sutler.errors import RefusedError, SutlerError, UsageError
-from sutler.store import state
-from sutler.store.state import (
-    install_key,
-    private_dir,
-    private_file,
-    project_id,
-    refuse_inside,
-    state_home,
-)
+from sutler.errors import RefusedError, SutlerError
 from sutler.system import fs
-
-if TYPE_CHECKING:
-    from sutler.store.sql import Store
-
 
 CACHE_LIMIT = 1_000_000_000
 """Maximum size of the cache in bytes; above it the oldest files are removed."""
-DATABASE = "state.db"
-"""Name of the SQLite file in a project's private directory."""
 UNFINISHED = 3600.0
-"""Seconds after which an unfinished file of the cache counts as abandoned."""
+"""Seconds after which an unfinished file counts as abandoned."""
 _RANDOM, _HEX = 8, frozenset("0123456789abcdef")
+MARKER = ".sutler-state"
+_MARK = b"sutler state directory 1\n"
+
+
+def state_home(environ: Mapping[str, str] = os.environ) -> str:
+    base = environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):  # the base directory specification ignores a relative value
+        base = os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "sutler")
+
+
+def private_dir(path: str) -> str:
+    """Create a 0700 directory whatever the umask, or accept an existing one of this user with our
+    marker."""
+    if not os.path.lexists(path):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    try:
+        fs.mkdir(path, 0o700)
+        os.chmod(path, 0o700)
+    except FileExistsError:
+        status = os.lstat(path)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != fs.geteuid():
+            raise _refused("is not a directory of this user") from None
+        # In this order: another process may be creating the directory, and it creates the marker
+        # first.
+        if fs.listdir(path) and not os.path.lexists(os.path.join(path, MARKER)):
+            raise _refused("holds files but was not made by sutler") from None
+        if status.st_mode & 0o077:
+            os.chmod(path, 0o700)
+    marker = os.path.join(path, MARKER)
+    if not os.path.lexists(marker):
+        # No sync: only its existence matters.
+        private_file(marker, _MARK, durable=False)
+    return path
+
+
+def _refused(what: str) -> RefusedError:
+    return RefusedError(
+        f"the state directory {what}",
+        rule="state is read only from a directory that sutler made",
+        next_step="set XDG_STATE_HOME to a directory of your own",
+    )
+
+
+def private_file(path: str, content: bytes | None = None, *, durable: bool = True) -> None:
+    """Create a 0600 file whatever the umask; an existing one must be a plain file of this user.
+    Without `durable` a power failure may truncate it."""
+    try:
+        fd = fs.open(
+            path, fs.O_CREAT | fs.O_EXCL | fs.O_WRONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC, 0o600
+        )
+    except FileExistsError:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != fs.geteuid():
+            raise _refused("holds something that is not a plain file of this user") from None
+        if status.st_mode & 0o077:
+            os.chmod(path, 0o600)
+        return
+    try:
+        os.fchmod(fd, 0o600)
+        if content:
+            with open(fd, "wb", closefd=False) as file:
+                file.write(content)
+            if durable:
+                fs.fsync(fd)
+    finally:
+        fs.close(fd)
+
+
+def replace_private(path: str, content: bytes, *, durable: bool = True) -> None:
+    """Replace a 0600 file, or create it: whole or not at all."""
+    unfinished = f"{path}.{os.urandom(_RANDOM).hex()}"
+    try:
+        private_file(unfinished, content, durable=durable)
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            fs.unlink(unfinished)
+        raise
+
+
+def is_unfinished(name: str) -> bool:
+    """Return whether a file is being written, or was left behind by a killed process."""
+    tail = name.rpartition(".")[2]
+    return len(tail) == 2 * _RANDOM and set(tail) <= _HEX
+
+
+def refuse_inside(state: str, root: str) -> None:
+    """Raise RefusedError if the state directory is inside the project. Directories are compared by
+    device and inode, because a name can be a link."""
+    try:
+        tree = fs.stat(root)
+    except OSError:  # an unreadable root holds no files of ours
+        return
+    at = os.path.abspath(state)
+    while True:
+        try:
+            here = fs.stat(at)
+            if (here.st_dev, here.st_ino) == (tree.st_dev, tree.st_ino):
+                raise RefusedError(
+                    "the state directory is inside the project",
+                    rule="an agent must not reach the ledger",
+                    next_step="set XDG_STATE_HOME to a directory outside the project",
+                )
+        except OSError:
+            pass  # does not exist yet; check its parents
+        if at == os.path.dirname(at):
+            return
+        at = os.path.dirname(at)
+
+
+def install_key(home: str) -> bytes:
+    """Return the 32 random bytes of this installation; create them once. The key is not in the
+    database: write access to the database must not be enough to sign."""
+    path = os.path.join(home, "install.key")
+    for _ in range(2):
+        try:
+            fd = fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
+        except FileNotFoundError:
+            temporary = f"{path}.{os.urandom(8).hex()}"
+            private_file(temporary, os.urandom(32))
+            try:
+                fs.link(temporary, path)  # atomic, and the first process wins
+            except FileExistsError:
+                pass
+            finally:
+                fs.unlink(temporary)
+            continue
+        with os.fdopen(fd, "rb") as file:
+            key = file.read(33)
+        if len(key) == 32:  # a shorter one was cut off by a full disk
+            return key
+    raise _refused("holds a damaged install.key")
+
+
+def project_id(root: str, key: bytes) -> str:
+    """Return the project's id in the store: a keyed hash, so that equal paths on two machines do
+    not collide in one database."""
+    try:
+        real = os.path.realpath(root)
+    except OSError:  # a parent folder is being replaced
+        real = os.path.abspath(root)
+    return hmac.new(key, os.fsencode(real), "sha256").hexdigest()[:32]
 
 
 def home(environ: Mapping[str, str]) -> str:
@@ -66,53 +195,6 @@ def project_folder(root: str, environ: Mapping[str, str]) -> tuple[str, str, byt
     own = install_key(state)
     project = project_id(root, own)
     return private_dir(os.path.join(state, project)), project, own
-
-
-def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:
-    """Open a project's store; return it with the private directory and the installation's key.
-    SQLite by default, PostgreSQL if SUTLER_STORE is a URL. Waiting receipts are added to the store.
-    """
-    directory, project, own = project_folder(root, environ)
-    store = connect(root, directory, project, environ)
-    try:
-        _require_here(store)
-        state.take_in(directory, store.put_receipt)
-    except BaseException:
-        store.close()
-        raise
-    return store, directory, own
-
-
-def _require_here(store: Store) -> None:
-    from sutler.store.rows import moved_to
-
-    if target := moved_to(store.database, store.project):
-        raise RefusedError(
-            f"the ledger of this project goes on in another store, as {target}",
-            rule="a ledger is continued in one place",
-            next_step="set SUTLER_STORE to that store, or 'sutler store move' it back",
-        )
-
-
-def connect(root: str, directory: str, project: str, environ: Mapping[str, str]) -> Store:
-    url = environ.get("SUTLER_STORE", "")
-    if is_url(url):
-        from sutler.store.identity import identity_of
-        from sutler.store.postgres import open_postgres
-
-        return open_postgres(url, identity_of(root, environ, project))
-    if url:
-        raise UsageError(
-            "SUTLER_STORE is not a PostgreSQL URL",
-            next_step="use postgresql://…, or unset it for SQLite",
-        )
-    from sutler.store.sqlite import open_sqlite
-
-    return open_sqlite(os.path.join(directory, DATABASE), project)
-
-
-def is_url(text: str) -> bool:
-    return text.startswith(("postgresql://", "postgres://"))
 
 
 def own_folders(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -163,7 +245,7 @@ def cached_file(name: str, environ: Mapping[str, str]) -> CachedFile | None:
         state = os.lstat(os.path.join(folder, name))
     except (OSError, SutlerError):  # evicted by another run meanwhile
         return None
-    if S_ISREG(state.st_mode):
+    if stat.S_ISREG(state.st_mode):
         return CachedFile(folder, state.st_ino, state.st_size, state.st_mtime_ns)
     return None
 
@@ -219,7 +301,7 @@ def make_room(environ: Mapping[str, str]) -> None:
     limit."""
     files = sorted(cache_files(environ), key=lambda file: (file.mtime, file.name))
     left = [
-        file for file in files if file.mtime < time.time() - UNFINISHED and _temporary(file.name)
+        file for file in files if file.mtime < time.time() - UNFINISHED and is_unfinished(file.name)
     ]
     if left:
         forget([file.name for file in left], environ)
@@ -232,26 +314,9 @@ def make_room(environ: Mapping[str, str]) -> None:
         total -= file.size
 
 
-def temporary(path: str) -> str:
-    """Return a temporary name for a file of the cache that is being written."""
-    return f"{path}.{os.urandom(_RANDOM).hex()}"
-
-
-def _temporary(name: str) -> bool:
-    tail = name.rpartition(".")[2]
-    return len(tail) == 2 * _RANDOM and set(tail) <= _HEX
-
-
 def keep(name: str, data: bytes, environ: Mapping[str, str], *, durable: bool = True) -> None:
     """Write a file of the cache atomically; ignore errors. Pass `durable=False` if a truncated file
     can be detected by its contents: that saves a sync."""
-    unfinished = ""
-    try:
-        path = os.path.join(cache_home(environ), name)
-        unfinished = temporary(path)
-        private_file(unfinished, data, durable=durable)
-        os.replace(unfinished, path)
+    with suppress(OSError, SutlerError):
+        replace_private(os.path.join(cache_home(environ), name), data, durable=durable)
         make_room(environ)
-    except (OSError, SutlerError):
-        if unfinished:
-            forget([os.path.basename(unfinished)], environ)

@@ -27,6 +27,9 @@ Sensitivity = Literal["", "credentials", "ai_denied", "control"]
 Fact = tuple[str, str, str, bytes]
 """A fact about a content: digest, kind of fact, version of the tool, and the encoded fact."""
 
+ReceiptRow = tuple[str, str, str, bytes]
+"""The pack's id, the time it was sent, the receipt, and the list of its files."""
+
 GENESIS = "0" * 64
 """Predecessor hash of the first entry of a chain."""
 

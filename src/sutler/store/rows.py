@@ -13,7 +13,7 @@ from sutler.errors import DeniedError
 from sutler.paths import RelPath, quote, unquote
 from sutler.store import records
 from sutler.store.base import Database, Query, Row
-from sutler.store.state import ReceiptRow
+from sutler.store.records import ReceiptRow
 
 AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
 VERSION = (

@@ -15,6 +15,7 @@ import msgspec
 from sutler.paths import RelPath, quote
 from sutler.store import records
 from sutler.store.base import Database, Query, Row, Value
+from sutler.store.records import ReceiptRow
 from sutler.store.rows import (
     APPROVAL,
     AUDIT,
@@ -36,7 +37,6 @@ from sutler.store.rows import (
     update_registry,
     version_of,
 )
-from sutler.store.state import ReceiptRow
 
 if TYPE_CHECKING:
     from sutler.store.group_commit import GroupCommit

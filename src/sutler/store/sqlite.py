@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sutler.errors import RefusedError, SutlerError
 from sutler.store.base import Query, Row, Value
+from sutler.store.home import private_file
 from sutler.store.migrations import migrate
 from sutler.store.sql import Store
-from sutler.store.state import private_file
 from sutler.system import fs, try_lock, unlock
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from sutler.access.setup import Setup
 from sutler.config import Layer, Settings, layer_from_environment, parse_size, resolve
 from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
+from sutler.pack import receipts
 from sutler.pack.project import Project
 from sutler.scan.globs import require_globs
 from sutler.scan.judge import rules_for
@@ -26,7 +27,6 @@ from sutler.scan.place import config_files, config_paths, layers_of, project_con
 from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
 from sutler.secrets.format_table import rules_digest
-from sutler.store import home
 from sutler.store.records import CLOUD, Caller, Limits, stamp
 from sutler.tokens.counter import token_counter
 from sutler.version import VERSION
@@ -110,7 +110,7 @@ def agent_scan(settings: Settings) -> ScanRules:
 def open_ledger(root: str, environ: Mapping[str, str]) -> Iterator[Ledger]:
     """Open the project's store and the ledger over it; the store is closed at the end."""
     try:
-        store, directory, key = home.open_store(root, environ)
+        store, directory, key = receipts.open_store(root, environ)
     except OSError as fault:
         raise RefusedError(
             f"no state can be kept: {os.strerror(fault.errno or 0)}",

@@ -9,9 +9,9 @@ import pytest
 
 from sutler.access.audit import EVERY, Ledger, export, verify_export
 from sutler.errors import RefusedError, SutlerError
+from sutler.store.home import private_dir
 from sutler.store.records import AuditRow, canonical, seal, sha256, unseal
 from sutler.store.sqlite import open_sqlite
-from sutler.store.state import private_dir
 from tests.conftest import FUZZ
 from tests.stores import entry
 

@@ -13,9 +13,9 @@ from sutler.access.policy import PolicyRule, Rules
 from sutler.errors import DeniedError, SutlerError
 from sutler.formats.document import CleanText
 from sutler.paths import RelPath
+from sutler.store.home import private_dir
 from sutler.store.records import Approval, Call, Caller, Effect, Limits, Outcome, Spent, unseal
 from sutler.store.sqlite import SqliteDatabase, open_sqlite
-from sutler.store.state import private_dir
 
 SECRET = "hunter2hunter2"
 

@@ -12,7 +12,7 @@ import pytest
 from sutler.errors import DeniedError, UsageError
 from sutler.goals.runner import target_of
 from sutler.goals.trust import TrustStore, digest_of
-from sutler.store.state import MARKER
+from sutler.store.home import MARKER
 from tests.conftest import Plant
 from tests.goalkit import Capture, cli, go, job, trusted, write_goal
 

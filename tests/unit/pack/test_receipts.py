@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sutler.pack import receipts
 from sutler.pack.project import Project
 from sutler.pack.receipts import Receipt
-from sutler.store import home, state
+from sutler.store import home
 from tests.limits import joined
 
 
@@ -35,7 +35,7 @@ def receipt(root: Path) -> Receipt:
 
 def left(root: Path) -> list[str]:
     """Receipts that wait for the store."""
-    folder = Path(home.project_folder(str(root), os.environ)[0]) / state.FOLDER
+    folder = Path(home.project_folder(str(root), os.environ)[0]) / receipts.FOLDER
     return os.listdir(folder) if folder.exists() else []
 
 
@@ -51,7 +51,7 @@ def test_a_receipt_waits_for_the_store_and_is_in_it_when_somebody_looks(root: Pa
 
 def test_many_receipts_do_not_wait_for_ever(root: Path) -> None:
     made = receipt(root)
-    for _ in range(state.MOST + 1):
+    for _ in range(receipts.MOST + 1):
         assert receipts.recorded(made, str(root), os.environ)[1] == ""
     assert left(root) == []
     for _ in range(3):
@@ -110,7 +110,7 @@ def test_a_teams_store_has_a_receipt_at_once(
 
 def test_a_damaged_receipt_is_set_aside_and_the_others_arrive(root: Path) -> None:
     stored, _ = receipts.recorded(receipt(root), str(root), os.environ)
-    folder = Path(home.project_folder(str(root), os.environ)[0]) / state.FOLDER
+    folder = Path(home.project_folder(str(root), os.environ)[0]) / receipts.FOLDER
     (folder / "0000-damaged").write_bytes(b"\x93half")
     assert receipts.receipts(str(root), os.environ) == [stored]
     assert left(root) == ["0000-damaged.damaged"]
@@ -118,12 +118,13 @@ def test_a_damaged_receipt_is_set_aside_and_the_others_arrive(root: Path) -> Non
 
 def test_what_a_killed_process_left_unfinished_goes_after_an_hour(root: Path) -> None:
     receipts.recorded(receipt(root), str(root), os.environ)
-    folder = Path(home.project_folder(str(root), os.environ)[0]) / state.FOLDER
-    for name, age in (("new.part", 60), ("old.part", 2 * state.UNFINISHED)):
+    folder = Path(home.project_folder(str(root), os.environ)[0]) / receipts.FOLDER
+    new, old = f"new.{bytes(8).hex()}", f"old.{bytes(8).hex()}"
+    for name, age in ((new, 60), (old, 2 * home.UNFINISHED)):
         (folder / name).write_bytes(b"half")
         os.utime(folder / name, (folder.stat().st_mtime - age,) * 2)
     assert len(receipts.receipts(str(root), os.environ)) == 1
-    assert left(root) == ["new.part"]
+    assert left(root) == [new]
 
 
 def test_a_receipt_that_waits_is_private(root: Path) -> None:
@@ -132,6 +133,6 @@ def test_a_receipt_that_waits_is_private(root: Path) -> None:
         receipts.recorded(receipt(root), str(root), os.environ)
     finally:
         os.umask(before)
-    folder = Path(home.project_folder(str(root), os.environ)[0]) / state.FOLDER
+    folder = Path(home.project_folder(str(root), os.environ)[0]) / receipts.FOLDER
     (file,) = folder.iterdir()
     assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)

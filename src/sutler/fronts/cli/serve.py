@@ -43,7 +43,7 @@ def run_serve(args: argparse.Namespace, console: Console) -> int:
     from sutler.fronts.mcp.issuer import Issuer, require_secure
     from sutler.fronts.mcp.projects import Team, named_folders
     from sutler.fronts.mcp.serving import Plan, serve_projects
-    from sutler.store.home import is_url
+    from sutler.store.location import is_url
 
     if not is_url(args.store):
         raise UsageError("no PostgreSQL URL was given", next_step="name it with --store")

@@ -19,7 +19,7 @@ from sutler.fronts.cli.options import (
 )
 from sutler.fronts.console import Console
 from sutler.store.fences import ROLES
-from sutler.store.home import is_url
+from sutler.store.location import is_url
 
 ACTIONS = {
     "init": "make the schema and a tenant in the database of URL, or update the schema",

@@ -27,7 +27,6 @@ from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.stdio import Stdio
 from sutler.store import home
 from sutler.store.records import PROFILES, BackendProfile, Caller
-from sutler.store.state import private_file
 from sutler.system import fs
 from sutler.tokens.counter import expect_much
 from sutler.tools import ALIASES, BY_NAME, DEFAULT, Tool, open_doors
@@ -204,11 +203,11 @@ def _token(plan: Plan, note: Note) -> str:
     """Return the token of its file, which is created and shown the first time."""
     path = plan.token_file or os.path.join(home.home(os.environ), "mcp.token")
     if not os.path.lexists(path):
-        private_file(path, secrets.token_urlsafe(32).encode())
+        home.private_file(path, secrets.token_urlsafe(32).encode())
         note(f"a token was made and is kept in {path}; it is shown this once:")
         note(_read(path))
     else:
-        private_file(path)  # readable by its owner only
+        home.private_file(path)  # readable by its owner only
     return _read(path)
 
 

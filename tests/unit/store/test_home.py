@@ -8,8 +8,7 @@ import apsw
 import pytest
 
 from sutler.errors import RefusedError, SutlerError
-from sutler.store.sqlite import open_sqlite
-from sutler.store.state import (
+from sutler.store.home import (
     install_key,
     private_dir,
     private_file,
@@ -17,6 +16,7 @@ from sutler.store.state import (
     refuse_inside,
     state_home,
 )
+from sutler.store.sqlite import open_sqlite
 
 
 def mode(path: Path | str) -> int:
