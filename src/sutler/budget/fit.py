@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.budget.selection import Choice, Cut, Material, Request, display_key
-from sutler.budget.shrink import outline_text, shortened
+from sutler.budget.shrink import Outliner, outline_text, shortened
 from sutler.errors import RefusedError
 from sutler.formats import render, section_text, shape
 from sutler.formats.document import CleanText, Level, Listing, Preamble, Section
@@ -59,12 +59,12 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
     )
 
 
-def best_rung(material: Material, cut: Cut) -> Section:
+def best_rung(material: Material, cut: Cut, outliner: Outliner = outline_text) -> Section:
     """Return the best rung of a file."""
-    return next(rungs(material, cut))
+    return next(rungs(material, cut, outliner))
 
 
-def rungs(material: Material, cut: Cut) -> Iterator[Section]:
+def rungs(material: Material, cut: Cut, outliner: Outliner = outline_text) -> Iterator[Section]:
     """Yield every rung that shows text, best first: all of it, unless an outline is asked for or it
     exceeds the per-file size."""
     clean = material.clean
@@ -72,7 +72,7 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
     whole = not (material.choice.outline or (cut.max_file_bytes and size > cut.max_file_bytes))
     if whole:
         yield section_of(material, "full", clean)
-    level, text, spans = shortened(material, cut)
+    level, text, spans = shortened(material, cut, outliner)
     if level != "full":
         yield replace(section_of(material, level, replace(clean, text=text)), spans=spans)
     elif not whole:
@@ -117,7 +117,8 @@ def fit_within(
 def _completed(section: Section, material: Material, ledger: Ledger) -> Section:
     """Return the section at its best if room is left when all files had their share."""
     ledger.spent -= section.cost
-    return ledger.pay(best_rung(material, ledger.cut)) or ledger.pay(section) or section
+    best = best_rung(material, ledger.cut, ledger.outliner)
+    return ledger.pay(best) or ledger.pay(section) or section
 
 
 def _shared_cut(choices: Sequence[Choice], ledger: Ledger) -> Cut:
@@ -132,7 +133,7 @@ def best_paid(material: Material, ledger: Ledger, cut: Cut) -> Section | None:
     budget is reserved for outlines."""
     outlined = ledger.request.rest == "outline"
     kept_free = ledger.limit // OUTLINES_SHARE if outlined else 0
-    for rung in rungs(material, cut):
+    for rung in rungs(material, cut, ledger.outliner):
         if paid := ledger.pay(rung, kept_free if rung.level != "outline" else 0):
             return paid
     return paid_outline(material, ledger) if outlined else None
@@ -140,7 +141,7 @@ def best_paid(material: Material, ledger: Ledger, cut: Cut) -> Section | None:
 
 def paid_outline(material: Material, ledger: Ledger) -> Section | None:
     """Pay the outline of a file, if it has one and there is room."""
-    outline = outline_text(material.choice.path, material.clean.text)
+    outline = ledger.outliner(material.choice.path, material.clean.text)
     body = replace(material.clean, text=outline)
     return ledger.pay(section_of(material, "outline", body)) if outline else None
 
@@ -231,6 +232,7 @@ class Ledger:
         self._shape = shape(request.format)
         self.request = request
         self._count = count
+        self.outliner: Outliner = outline_text
         self._glue = count(self._shape.GLUE)
         self._unit = request.budget.unit
         self.limit = request.budget.limit or 0
@@ -238,7 +240,7 @@ class Ledger:
         self.misses = 0
         # Files that are only named, before those that do not fit.
         self.listed: tuple[RelPath, ...] = ()
-        self.spent = self._required(preamble, files)
+        self.required = self.spent = self._required(preamble, files)
         # A frame with its manifest line costs about this much; with less left, no section can
         # enter. Of a large budget a small rest is not worth the files that are read in vain for it.
         self._least = max(40 if self._unit == "tokens" else 120, self.limit // REST_SHARE)
@@ -375,9 +377,8 @@ def fit_whole_text(
         if refits and not fitted.listing.paths:  # a lost section costs more than a few tokens
             refits -= 1
             reserve = max(used - (fitted.spent - reserve), reserve) + limit // 250
-            again = Ledger(request, count, preamble, len(choices))
-            again.spent = min(again.spent + reserve, limit)
-            fitted = spend(choices, replay, again)
+            ledger.spent = min(ledger.required + reserve, limit)
+            fitted = spend(choices, replay, ledger)
             continue
         if not (fitted.sections or fitted.listing.paths):
             raise ledger.refusal(used)

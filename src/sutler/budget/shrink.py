@@ -5,6 +5,8 @@ The marker is for readers. A section's level, never its text, states whether a f
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sutler.budget.selection import Cut, Material
 from sutler.formats.document import Level
 from sutler.paths import Span
@@ -15,13 +17,19 @@ _SPEAKS = 100
 """An outline below one part in this many of the text is useless: no grammar reads the text."""
 
 
-def shortened(material: Material, cut: Cut) -> tuple[Level, str, tuple[Span, ...]]:
+Outliner = Callable[[str, str], str]
+"""Outlines the clean text of a path, as `outline_text` does."""
+
+
+def shortened(
+    material: Material, cut: Cut, outliner: Outliner
+) -> tuple[Level, str, tuple[Span, ...]]:
     """Return less of a text with its level and lines: the outline of code, else head and tail;
     "full" if nothing is shorter."""
     clean, choice = material.clean, material.choice
     coded = cut.outlines and choice.facts.tag in ("code", "test") and not clean.moved
     if choice.outline or coded:
-        outline = outline_text(choice.path, clean.text)
+        outline = outliner(choice.path, clean.text)
         if outline and (choice.outline or len(outline) * _SPEAKS >= len(clean.text)):
             return "outline", outline, ()
     text = head_tail(clean.text, cut.head_lines, cut.tail_lines)

@@ -309,7 +309,7 @@ def _reasons(
 def _section(material: Material, grant: Grant, ledger: Ledger, reason: str) -> Section:
     material = replace(material, choice=replace(material.choice, reason=reason))
     if material.choice.outline:
-        section = best_rung(material, ledger.cut)
+        section = best_rung(material, ledger.cut, ledger.outliner)
     elif grant.level == "excerpt":
         text = material.clean.text
         spans = widened(grant.spans, text.count("\n") + (not text.endswith("\n")))
@@ -336,7 +336,7 @@ def _offers(
 
 def _as_outline(offer: Offer, material: Material, ledger: Ledger) -> Offer:
     """Return an offer of the outline alone, represented by the file's best region."""
-    full = ledger.estimate(best_rung(material, ledger.cut).body.text)
+    full = ledger.estimate(best_rung(material, ledger.cut, ledger.outliner).body.text)
     best = max(range(len(offer.regions)), key=lambda j: offer.scores[j])
     return replace(
         offer,

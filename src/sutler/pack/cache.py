@@ -2,15 +2,18 @@
 
 It holds the result of redaction for a content, and the tokens of the section that showed it, whole
 or cut. For most files that is a digest and a number; for a file with redactions, the changed lines
-in clean form. A cached result is used if the file's bytes have the digest on record. The digest
+in clean form. A cached result is used if the file's bytes have the digest on record. Outlines of a
+limited pack are looked up by the clean text that they are made of. The digest of a file
 itself is taken from the cache if the inode, the size and both times are unchanged, and the file was
 at rest for some seconds before it was read. A cache that is damaged, outdated or made by other
 rules is ignored."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from hashlib import sha256
 from itertools import compress
 from operator import ne
@@ -21,7 +24,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.budget.shrink import outline_text
 from sutler.formats.document import PROCESSED, CleanText, Finding, Section
+from sutler.languages.table import facts_version
 from sutler.scan.root import Blob, Root
 from sutler.scan.snapshot import FileEntry
 from sutler.scan.text import Loaded
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
     from sutler.config import Settings
     from sutler.scan.classify import Classified
 
-_FORMAT = 7
+_FORMAT = 8
 _CHECK = 4  # bytes of the checksum
 UNCOUNTED = -1
 RACY_NS = 2_000_000_000
@@ -70,11 +75,12 @@ class Files(Struct, frozen=True, array_like=True):
 
 
 class Figures(Struct, frozen=True, array_like=True):
-    """Numbers of texts, by kind and digest, in a file of their own: a limited pack need not read
-    the records of all files."""
+    """Numbers of texts, by kind and digest, and outlines, in a file of their own: a limited pack
+    need not read the records of all files."""
 
     format: int
     figures: dict[str, int]
+    outlines: dict[str, str] = {}
 
 
 NO_FILES = Files(0, {})
@@ -106,6 +112,7 @@ class PackCache:
         "_forgotten",
         "_fresh",
         "_noted",
+        "_outlines",
         "_started",
         "name",
     )
@@ -117,6 +124,7 @@ class PackCache:
         self._figures: Figures | None = None if name else NO_FIGURES
         self._fresh: dict[str, CachedFile] = {}
         self._noted: dict[str, int] = {}
+        self._outlines: dict[str, str] = {}
         self._forgotten: set[str] = set()
         self._started = time.time_ns()
 
@@ -129,13 +137,13 @@ class PackCache:
         return self._files.files
 
     @property
-    def figures(self) -> Mapping[str, int]:
+    def texts(self) -> Figures:
+        """Figures and outlines of earlier runs, read on first use."""
         if self._figures is None:
             stored = decoded(home.cached(_figures_name(self.name), self._environ), Figures)
-            self._figures = (
-                stored if stored is not None and stored.format == _FORMAT else NO_FIGURES
-            )
-        return self._figures.figures
+            valid = stored is not None and stored.format == _FORMAT
+            self._figures = stored if stored is not None and valid else NO_FIGURES
+        return self._figures
 
     def unchanged(self, path: str, stat_key: tuple[int, ...]) -> CachedFile | None:
         """Return the record of a file whose size, times and inode are still those on record."""
@@ -193,9 +201,18 @@ class PackCache:
         if not self.name:
             return make()
         key = f"{kind} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
-        value = self.figures.get(key, self._noted.get(key))
+        value = self.texts.figures.get(key, self._noted.get(key))
         self._noted[key] = make() if value is None else value
         return self._noted[key]
+
+    def outline(self, path: str, text: str) -> str:
+        """Return the outline of a clean text, cached or made. The next save drops those that this
+        run did not use: in another text, a part of one may be a secret by now."""
+        parts = "\0".join((_outliner(), path, text))
+        key = sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
+        cached = self.texts.outlines.get(key)
+        self._outlines[key] = outline_text(path, text) if cached is None else cached
+        return self._outlines[key]
 
     def trusted(self, stat_key: tuple[int, ...]) -> tuple[int, ...]:
         """Return the stat key of a file if it is reliable, else ()."""
@@ -218,14 +235,13 @@ class PackCache:
         files."""
         if not self.name:
             return
-        if self._noted and not self._noted.items() <= self.figures.items():
-            figures = {**self.figures, **self._noted}
-            self._figures = Figures(
-                _FORMAT, figures if len(figures) <= MAX_FIGURES else self._noted
-            )
-            home.keep(
-                _figures_name(self.name), encoded(self._figures), self._environ, durable=False
-            )
+        figures = {**self.texts.figures, **self._noted}
+        if len(figures) > MAX_FIGURES:
+            figures = self._noted
+        texts = Figures(_FORMAT, figures, self._outlines or self.texts.outlines)
+        if texts != self.texts:
+            self._figures = texts
+            home.keep(_figures_name(self.name), encoded(texts), self._environ, durable=False)
         if not self._fresh:
             return
         files = self._fresh if whole else {**self.files, **self._fresh}
@@ -335,6 +351,13 @@ def kept_for_tree(
         if max((max(key[1:3]) for key in keys), default=0) < started - RACY_NS:
             home.keep(place, state + encoded(value), environ, durable=False)
     return value
+
+
+@cache
+def _outliner() -> str:
+    """Return a mark of our code for languages and of the installed packages, such as grammars."""
+    folder = os.path.join(os.path.dirname(msgspec.__file__), os.pardir)
+    return f"{facts_version()} {os.stat(folder).st_mtime_ns}"
 
 
 def _figures_name(name: str) -> str:

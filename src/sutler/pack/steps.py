@@ -206,10 +206,11 @@ class PackRun:
         self._preamble = self._preamble_within(unit if self._limited else len)
         if self._limited:
             listed = self.selection.listed
-            self._ledger = budget.Ledger(
-                request, unit, self._preamble, len(self._order) + len(listed)
-            )
+            files = len(self._order) + len(listed)
+            self._ledger = budget.Ledger(request, unit, self._preamble, files)
             self._ledger.listed = listed
+            if self._clean is not as_it_is:  # the cache holds clean text alone
+                self._ledger.outliner = self.cache.outline
             return
         self._listing = Listing(self.selection.listed)
         if self.tokens is not None:

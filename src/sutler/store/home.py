@@ -261,10 +261,11 @@ class Cached(Struct, frozen=True, gc=False):
 
 KINDS = {
     "facts": "facts about files",
-    "figures": "figures of whole packs",
+    "figures": "figures and outlines of whole packs",
     "history": "commit messages, cleaned",
     "index": "facts for ranking",
     "processed": "texts that processors printed, with nothing to redact",
+    "standing": "order of files by their users",
     "secrets": "the redactor's compiled rules",
 }
 """Contents of the cache, by the first word of a file's name."""

@@ -108,6 +108,68 @@ def test_a_damaged_memory_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     assert kept.read_bytes() == good
 
 
+def cut_pack(root: Path, *, redact: bool = True) -> str:
+    """A limited pack, which shows the large file of `outlined` as an outline."""
+    return sutler.Project(root).pack(max_bytes=20_000, redact=redact).text()
+
+
+def outlined(at: Path) -> Path:
+    root = tree(at)
+    turns = "".join(f"        self.turn({number})\n" for number in range(5_000))
+    (root / "src" / "large.py").write_text(
+        f'ADDRESS = "db.example"\n\n\nclass Depot:\n    def drive(self):\n{turns}'
+    )
+    return root
+
+
+def figures() -> bytes:
+    (kept,) = Path(home.cache_folder(os.environ)).glob("figures-*.bin")
+    return kept.read_bytes()
+
+
+def test_an_outline_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cached and an uncached pack have the same bytes."""
+    root = outlined(tmp_path)
+    first = cut_pack(root)
+    assert "def drive(self)" in first
+    assert "def drive(self)" in figures().decode(errors="replace")
+    with monkeypatch.context() as without:
+        without.setattr("sutler.pack.cache.outline_text", _unused)
+        assert cut_pack(root) == first
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another cache"))
+    assert cut_pack(root) == first
+
+
+def test_an_outline_is_made_anew_with_another_grammar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = outlined(tmp_path)
+    cut_pack(root)
+    monkeypatch.setattr("sutler.pack.cache._outliner", lambda: "another")
+    monkeypatch.setattr("sutler.pack.cache.outline_text", _unused)
+    with pytest.raises(AssertionError, match="holds the answer"):
+        cut_pack(root)
+
+
+def test_a_cached_outline_shows_no_secret_that_became_known_later(tmp_path: Path) -> None:
+    """Another file reveals that a constant of an outline is a secret: neither the pack nor the
+    cache shows it from then on."""
+    root = outlined(tmp_path)
+    large = root / "src" / "large.py"
+    large.write_text(large.read_text().replace("db.example", "hG7kQ2pXw9Lz"))
+    assert "hG7kQ2pXw9Lz" in cut_pack(root)
+    assert b"hG7kQ2pXw9Lz" in figures()
+    (root / ".env").write_text("DB_PASSWORD=hG7kQ2pXw9Lz\n")
+    assert "hG7kQ2pXw9Lz" not in cut_pack(root)
+    assert b"def drive(self)" in figures()
+    assert b"hG7kQ2pXw9Lz" not in figures()
+
+
+def test_a_pack_without_redaction_leaves_no_outline(tmp_path: Path) -> None:
+    assert "def drive(self)" in cut_pack(outlined(tmp_path), redact=False)
+    assert b"def drive(self)" not in figures()
+
+
 def test_another_counter_has_another_memory(tmp_path: Path) -> None:
     root = tree(tmp_path)
     pack(root)
