@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import NewType
 
+import msgspec
 from msgspec import Struct
 
 from sutler.errors import RefusedError
@@ -179,6 +180,22 @@ def rel_of(wire: str) -> RelPath:
     """Decode a document's path: the inverse of `wire_path`."""
     plain = unquote(wire)
     return RelPath(plain if wire_path(plain) == wire else wire)
+
+
+def json_bytes(value: object) -> bytes:
+    """Encode a value as JSON, with surrogates spelled out wherever one stands."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a rule, a message or a line with bytes that are not UTF-8
+        return msgspec.json.encode(_spelled_out(msgspec.to_builtins(value)))
+
+
+def _spelled_out(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_spelled_out(name): _spelled_out(item) for name, item in value.items()}
+    return [_spelled_out(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def counted(count: int, noun: str, more: str = "") -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import pytest
@@ -13,6 +14,7 @@ from sutler.paths import (
     dirname,
     extension,
     join,
+    json_bytes,
     parse_place,
     parse_relpath,
     quote,
@@ -137,3 +139,10 @@ def test_parts_of_a_path(path: str, parent: str, name: str, ext: str) -> None:
 )
 def test_a_place_is_a_path_and_lines(text: str, place: tuple[str, Span | None]) -> None:
     assert parse_place(text) == place
+
+
+def test_surrogates_are_spelled_out_in_json() -> None:
+    value = {"a\udcff": ("b\udc80", Span(1, 2), 3)}
+    spelled = {"a\\udcff": ["b\\udc80", {"start": 1, "end": 2}, 3]}
+    assert json.loads(json_bytes(value)) == spelled
+    assert json_bytes("é") == '"é"'.encode()

@@ -357,29 +357,10 @@ def json_text(body: Mapping[str, object]) -> str:
     newline for tools."""
     import msgspec
 
-    whole = {"schema_version": SCHEMA_VERSION, **body}
-    try:
-        encoded = msgspec.json.encode(whole)
-    except UnicodeEncodeError:  # a name that is not UTF-8, in a rule or a message
-        encoded = msgspec.json.encode(_spelled_out(msgspec.to_builtins(whole)))
+    from sutler.paths import json_bytes
+
+    encoded = json_bytes({"schema_version": SCHEMA_VERSION, **body})
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
-
-
-def _spelled_out(value: object) -> object:
-    """Spell out every character in a value that UTF-8 cannot encode."""
-    if isinstance(value, str):
-        return value if _carried(value) else harmless(value)
-    if isinstance(value, dict):
-        return {key: _spelled_out(item) for key, item in value.items()}
-    return [_spelled_out(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _carried(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def asker() -> Callable[[Sequence[Problem]], bool] | None:

@@ -16,7 +16,7 @@ from sutler.access.structure import Symbol
 from sutler.edits.file_access import delimited
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, DeniedError, SutlerError, UsageError
-from sutler.paths import ROOT
+from sutler.paths import ROOT, json_bytes
 from sutler.store.records import (
     Call,
     Conflict,
@@ -251,10 +251,7 @@ def text_of(answer: object) -> str:
             return str(text(answer))
         if isinstance(answer, tuple) and answer and isinstance(answer[0], kind):
             return "".join(f"{text(row)}\n" for row in answer)
-    try:
-        return msgspec.json.encode(answer).decode()
-    except UnicodeEncodeError:  # a name or a line that is not UTF-8
-        return str(msgspec.to_builtins(answer)).encode("utf-8", "backslashreplace").decode()
+    return json_bytes(answer).decode()
 
 
 def _more(cursor: str) -> str:

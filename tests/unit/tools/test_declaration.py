@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from sutler.tools import BY_NAME
-from sutler.tools.declaration import MOST, Param, Tool, table
+from sutler.tools.declaration import MOST, Param, Tool, table, text_of
 
 ROW: dict[str, Any] = {
     "name": "count_lines",
@@ -62,3 +63,7 @@ def test_the_standard_tools_stay_as_they_are() -> None:
         *("list_files", "read_file", "read_lines", "search", "outline", "summarize_file"),
         *("get_diff", "write_file", "apply_patch", "edit", "pack", "rank"),
     ]
+
+
+def test_an_answer_without_a_form_is_json_whatever_bytes_a_name_has() -> None:
+    assert json.loads(text_of({"path": "caf\udce9"})) == {"path": "caf\\udce9"}

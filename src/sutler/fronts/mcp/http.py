@@ -22,6 +22,7 @@ from sutler.fronts.mcp.exchange import Exchange, Peer
 from sutler.fronts.mcp.headers import Head, Refusal, routed
 from sutler.fronts.mcp.http_connection import Events, Talk
 from sutler.fronts.mcp.server import Server
+from sutler.paths import json_bytes
 from sutler.store.records import BackendProfile, Caller
 from sutler.tools import Opener
 
@@ -233,7 +234,7 @@ class HttpServer:
             raise Refusal(411, "a Content-Length is needed")
         if int(head.get("content-length")) > wire.MAX_MESSAGE:
             fault = wire.too_large(talk.beginning(wire.EDGE))
-            raise Refusal(413, wire.encode(wire.error(fault)).decode())
+            raise Refusal(413, json_bytes(wire.error(fault)).decode())
         return service
 
     def _reply(self, talk: Talk, head: Head, body: bytes, service: Service) -> None:
@@ -241,7 +242,7 @@ class HttpServer:
             message = wire.parse(body)
             new = routed(head, message)
         except wire.Fault as fault:
-            talk.respond(_STATUS.get(fault.code, 400), (), wire.encode(wire.error(fault)))
+            talk.respond(_STATUS.get(fault.code, 400), (), json_bytes(wire.error(fault)))
             return
         label = "" if new else head.get("mcp-session-id")
         if message.method == "initialize":
@@ -265,7 +266,7 @@ class HttpServer:
         elif cancelled:
             talk.respond(202, (), b"")
         else:
-            talk.respond(status, headers, wire.encode(reply))
+            talk.respond(status, headers, json_bytes(reply))
 
 
 def _take(server: Server, message: wire.Message, peer: Peer) -> None:

@@ -11,7 +11,8 @@ from http import HTTPStatus
 import h11
 
 from sutler.fronts.mcp.headers import Head, Refusal, head_of
-from sutler.fronts.mcp.wire import MAX_MESSAGE, encode
+from sutler.fronts.mcp.wire import MAX_MESSAGE
+from sutler.paths import json_bytes
 
 MAX_HEAD = 32 << 10  # a head is read before the token is checked
 SECONDS = 30.0  # a client that sends a byte a second must not hold a thread
@@ -159,7 +160,7 @@ class Events:
 
 
 def _event(message: dict[str, object]) -> h11.Data:
-    return h11.Data(data=b"event: message\ndata: " + encode(message) + b"\n\n")
+    return h11.Data(data=b"event: message\ndata: " + json_bytes(message) + b"\n\n")
 
 
 def _response(status: int, fields: tuple[tuple[str, str], ...]) -> h11.Response:

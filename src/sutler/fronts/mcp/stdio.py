@@ -16,6 +16,7 @@ from typing import Any
 from sutler.fronts.mcp import wire
 from sutler.fronts.mcp.exchange import Exchange, Peer
 from sutler.fronts.mcp.server import Server
+from sutler.paths import json_bytes
 
 _CHUNK = 1 << 16
 _WAITING = 1_000
@@ -178,7 +179,7 @@ class Stdio:
         return None if box.empty() else box.get()
 
     def _send(self, message: dict[str, Any]) -> None:
-        data = wire.encode(message) + b"\n"
+        data = json_bytes(message) + b"\n"
         with self._sending:
             while data:
                 data = data[os.write(self._out, data) :]

@@ -173,19 +173,3 @@ def error(fault: Fault, id: Id | None = None) -> dict[str, object]:
     if fault.data is not None:
         body["data"] = fault.data
     return {"jsonrpc": "2.0", "id": id if id is not None else fault.id, "error": body}
-
-
-def encode(message: object) -> bytes:
-    """Encode one line of JSON, whatever characters a file held."""
-    try:
-        return msgspec.json.encode(message)
-    except UnicodeEncodeError:  # lone surrogates stand for bytes that are not UTF-8
-        return msgspec.json.encode(_carried(msgspec.to_builtins(message)))
-
-
-def _carried(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_carried(name): _carried(item) for name, item in value.items()}
-    return [_carried(item) for item in value] if isinstance(value, list | tuple) else value
