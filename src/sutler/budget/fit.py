@@ -14,7 +14,7 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.budget.selection import Choice, Cut, Material, Request, display_key
+from sutler.budget.selection import OWN_CODE, Choice, Cut, Material, Request, display_key
 from sutler.budget.shrink import Outliner, outline_text, shortened
 from sutler.errors import RefusedError
 from sutler.formats import render, section_text, shape
@@ -93,32 +93,42 @@ def fit_within(
     choices: Sequence[Choice], materials: Iterable[Material | Excluded], ledger: Ledger
 ) -> Fitted:
     """Spend the budget in the order of claim; files that do not fit, or were not loaded, are
-    listed, then counted."""
+    listed, then counted. Shortened files grow if room is left: key files of code before weaker
+    claims than code enter, whatever their size, the others at the end."""
     sections: list[Section] = []
     excluded: list[Excluded] = []
     cut = _shared_cut(choices, ledger)
-    shares: list[tuple[int, Material]] = []
+    keys, others = list[tuple[int, Material]](), list[tuple[int, Material]]()
     for material in materials:
         if isinstance(material, Excluded):
             excluded.append(material)
             continue
-        section = best_paid(material, ledger, ledger.cut if material.choice.pinned else cut)
+        choice = material.choice
+        if keys and choice.priority > OWN_CODE:
+            _grow(keys, sections, ledger, replace(ledger.cut, max_file_bytes=0))
+            keys.clear()
+        section = best_paid(material, ledger, ledger.cut if choice.pinned else cut)
         if section is None:
             ledger.misses += 1
             continue
-        if cut != ledger.cut and section.level in ("outline", "head_tail"):
-            shares.append((len(sections), material))
+        if section.level == "outline" and choice.key and not choice.outline:
+            keys.append((len(sections), material))
+        elif cut != ledger.cut and section.level in ("outline", "head_tail"):
+            others.append((len(sections), material))
         sections.append(section)
-    for place, material in shares:
-        sections[place] = _completed(sections[place], material, ledger)
+    _grow([*keys, *others], sections, ledger, ledger.cut)
     return settled(choices, sections, excluded, ledger)
 
 
-def _completed(section: Section, material: Material, ledger: Ledger) -> Section:
-    """Return the section at its best if room is left when all files had their share."""
-    ledger.spent -= section.cost
-    best = best_rung(material, ledger.cut, ledger.outliner)
-    return ledger.pay(best) or ledger.pay(section) or section
+def _grow(
+    places: Sequence[tuple[int, Material]], sections: list[Section], ledger: Ledger, cut: Cut
+) -> None:
+    """Replace sections by their best rung as far as there is room."""
+    for place, material in places:
+        section = sections[place]
+        ledger.spent -= section.cost
+        best = best_rung(material, cut, ledger.outliner)
+        sections[place] = ledger.pay(best) or ledger.pay(section) or section
 
 
 def _shared_cut(choices: Sequence[Choice], ledger: Ledger) -> Cut:
@@ -190,12 +200,8 @@ def trimmed(fitted: Fitted, over: int) -> Fitted:
     excluded = sorted(
         (*fitted.excluded, Excluded(last.path, "budget", rule)), key=lambda item: item.path
     )
-    return replace(
-        fitted,
-        sections=tuple(kept),
-        excluded=tuple(excluded),
-        listing=replace(fitted.listing, unnamed=unnamed + 1),
-    )
+    listing = replace(fitted.listing, unnamed=unnamed + 1)
+    return Fitted(tuple(kept), listing, tuple(excluded), fitted.spent)
 
 
 def frame_cost(
@@ -231,7 +237,7 @@ class Ledger:
     def __init__(self, request: Request, count: Counter, preamble: Preamble, files: int) -> None:
         self._shape = shape(request.format)
         self.request = request
-        self._count = count
+        self.count = count
         self.outliner: Outliner = outline_text
         self._glue = count(self._shape.GLUE)
         self._unit = request.budget.unit
@@ -248,7 +254,7 @@ class Ledger:
     def _required(self, preamble: Preamble, files: int) -> int:
         """Return the cost before any file: the opening, the goal, the frame of the manifest, and a
         count of `files` without names."""
-        required = frame_cost(self._count, self.request, preamble, Listing((), files))
+        required = frame_cost(self.count, self.request, preamble, Listing((), files))
         if required > self.limit:
             raise self.refusal(required)
         return required
@@ -264,17 +270,13 @@ class Ledger:
     def cut(self) -> Cut:
         return self.request.cut
 
-    @property
-    def count(self) -> Counter:
-        return self._count
-
     def estimate(self, text: str) -> int:
         """Estimate the cost of a text, for a plan that is measured afterwards; a long one is
         sampled."""
         if self._unit != "tokens" or len(text) <= _PIECES * _PIECE:
-            return self._count(text)
+            return self.count(text)
         step = (len(text) - _PIECE) // (_PIECES - 1)
-        some = sum(self._count(text[at : at + _PIECE]) for at in range(0, _PIECES * step, step))
+        some = sum(self.count(text[at : at + _PIECE]) for at in range(0, _PIECES * step, step))
         return some * len(text) // (_PIECES * _PIECE)
 
     def bytes_left(self) -> int:
@@ -283,7 +285,7 @@ class Ledger:
     def cost(self, section: Section) -> int:
         """Return the cost of a section: its frame, its body and its line in the manifest."""
         framed, line = section_text(section, self.request.format, self.request.line_numbers)
-        return self._count(framed) + self._count(line) + self._glue
+        return self.count(framed) + self.count(line) + self._glue
 
     def exhausted(self) -> bool:
         return self.limit - self.spent < self._least or self.misses >= _LAST
@@ -310,7 +312,7 @@ class Ledger:
     def reserve(self, listing: Listing) -> int:
         """Return the cost of a listing in the manifest."""
         plain, stated = (
-            frame_cost(self._count, self.request, Preamble(""), one) for one in (Listing(), listing)
+            frame_cost(self.count, self.request, Preamble(""), one) for one in (Listing(), listing)
         )
         return stated - plain
 
@@ -319,7 +321,7 @@ class Ledger:
         others."""
         named: list[RelPath] = []
         for path in paths:
-            cost = self._count(self._shape.listing_line(path)) + self._glue
+            cost = self.count(self._shape.listing_line(path)) + self._glue
             if self.spent + cost > self.limit:
                 break
             self.spent += cost
@@ -351,8 +353,7 @@ def fit_whole_text(
     """Fit by `spend`, render and count. Costs of pieces need not add up to that of the whole, and
     the limit holds for the whole: while it is exceeded, the weakest claims are dropped."""
     request, count, limit = ledger.request, ledger.count, ledger.limit
-    replay = Replay(materials)
-    reserve = 0
+    replay, reserve = Replay(materials), 0
     by_rank = spend is not fit_within
     refits = _REFITS if by_rank else 0
     fitted = spend(choices, replay, ledger)

@@ -33,7 +33,7 @@ file."""
 
 _BY_PATH = attrgetter("entry.path")
 _DEPTH = 20  # bits for the depth of a path
-_PINNED, _ENTRY, _CRITICAL, _HIGH, _CODE, _OTHER, _TEST, _ASIDE, _DERIVED = range(9)
+_PINNED, _ENTRY, _CRITICAL, _HIGH, OWN_CODE, _OTHER, _TEST, _ASIDE, _DERIVED = range(9)
 
 _BESIDE = frozenset({"doc", "example", "bench", "ci"})
 """Roles of code that surrounds the project: it comes after the project's own."""
@@ -174,7 +174,12 @@ class Choice(Struct, frozen=True, gc=False):
     def pinned(self) -> bool:
         """Whether it precedes every other claim: named by the user, or changed since a named
         revision."""
-        return self.priority == 0
+        return self.priority == _PINNED
+
+    @property
+    def key(self) -> bool:
+        """Whether it is a key file of the project."""
+        return self.priority in (_CRITICAL, _HIGH)
 
 
 class Material(Struct, frozen=True, gc=False):
@@ -225,7 +230,7 @@ def claim(
     if facts.tag == "test":
         return _TEST, "test"
     own = facts.tag == "code" and facts.role not in _BESIDE
-    return (_CODE if own else _OTHER), facts.category
+    return (OWN_CODE if own else _OTHER), facts.category
 
 
 def require_true_lines(request: Request) -> None:

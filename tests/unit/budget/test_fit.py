@@ -15,7 +15,7 @@ from sutler.budget.fit import (
     trimmed,
     worth_loading,
 )
-from sutler.budget.selection import Budget, Choice, Cut, Material, Request
+from sutler.budget.selection import OWN_CODE, Budget, Choice, Cut, Material, Request
 from sutler.errors import RefusedError
 from sutler.formats.document import CleanText, Preamble
 from sutler.paths import RelPath
@@ -109,6 +109,20 @@ def test_a_file_takes_a_fifth_of_a_budget_that_has_no_room_for_all() -> None:
     assert [section.level for section in roomy] == ["full", "outline", "outline"]
     alone = compose({"first.py": CODE}, 2 * len(CODE)).fitted.sections
     assert [section.level for section in alone] == ["full"]
+
+
+def test_a_key_file_grows_before_other_files_than_code_enter() -> None:
+    """The core of a project is worth more than its documents, whatever its size."""
+    core, near, guide = (material(name, CODE) for name in ("core.py", "near.py", "guide.py"))
+    core = replace(core, choice=replace(core.choice, priority=OWN_CODE - 1))
+    near = replace(near, choice=replace(near.choice, priority=OWN_CODE))
+    guide = replace(guide, choice=replace(guide.choice, priority=OWN_CODE + 1))
+    request = Request(
+        budget=Budget(5 * len(CODE) // 2, "chars"), cut=Cut(max_file_bytes=len(CODE) // 2)
+    )
+    done = fitted_whole([core, near, guide], request, len, [])
+    levels = {str(section.path): section.level for section in done.fitted.sections}
+    assert levels == {"core.py": "full", "near.py": "outline", "guide.py": "outline"}
 
 
 def test_no_file_is_read_for_the_last_part_of_a_large_budget() -> None:

@@ -58,7 +58,7 @@ def summary(
         ("notes", _notes(report)),
         ("problems", _problems(report, room)),
         ("largest", _largest(report, room)),
-        ("next", [*advice] if over else []),
+        ("next", [*advice] if over else _cut_advice(report)),
         ("pack", [f"{report.pack_id[:16]} -> {shortened(destination, room - 20)}"]),
     )
     return "\n".join(
@@ -67,6 +67,12 @@ def summary(
         if parts
         for title, line in _titled(title, wrapped(parts, room))
     )
+
+
+def _cut_advice(report: Report) -> list[str]:
+    """Name the option that shows large files whole, if there is no limit that could cut them."""
+    cut = report.budget.limit is None and any(one.level == "head_tail" for one in report.shown)
+    return ["--cut-over 0 shows large files whole"] if cut else []
 
 
 def wrapped(parts: Iterable[str], room: int) -> list[str]:
