@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import UNSET
 
 from sutler.languages import language_named
+from sutler.languages.base import Language
 from sutler.paths import basename
 from sutler.scan.classify import Classified
 from sutler.scan.snapshot import FileFacts
@@ -35,16 +36,19 @@ def routes_in(language: str, text: str) -> tuple[str, ...]:
     spoken = language_named(language)
     if spoken is None:
         return ()
-    if spoken.grammar is not None and spoken.grammar.docstrings:
-        text = _DOCSTRING.sub(
-            "", text
-        )  # documentation shows routes that the program does not serve
+    text = _without_docstrings(spoken, text)
     matches = [
         match
         for pattern in spoken.entries.routes
         for match in re.finditer(pattern, text, re.MULTILINE)
     ]
     return _in_order((match.start(), _route(match.group(1), match.group(2))) for match in matches)
+
+
+def _without_docstrings(language: Language, text: str) -> str:
+    """Remove examples in documentation: the program neither serves nor runs them."""
+    documented = language.grammar is not None and language.grammar.docstrings
+    return _DOCSTRING.sub("", text) if documented else text
 
 
 def _in_order(rows: Iterable[tuple[int, str]]) -> tuple[str, ...]:
@@ -63,7 +67,9 @@ def commands_in(language: str, text: str) -> tuple[str, ...]:
     if language == "rust" and "clap" not in text:
         return ()  # `Command` of the standard library is a program that the code starts
     spoken = language_named(language)
-    patterns = () if spoken is None else spoken.entries.commands
+    if spoken is None:
+        return ()
+    text, patterns = _without_docstrings(spoken, text), spoken.entries.commands
     matches = [match for pattern in patterns for match in re.finditer(pattern, text, re.MULTILINE)]
     return _in_order((match.start(), match.group(1)) for match in matches)
 
@@ -105,7 +111,9 @@ _HASHED = frozenset({"python", "ruby", "elixir", "shell"})
 
 
 def _without_comments(language: str, text: str) -> str:
-    """Remove comments, and in Rust the tests at the end."""
+    """Remove comments and docstrings, and in Rust the tests at the end."""
+    if (spoken := language_named(language)) is not None:
+        text = _without_docstrings(spoken, text)
     text = _COMMENT_LINE.sub("", tame(text)) if language not in _HASHED else tame(text)
     return text.split("#[cfg(test)]", 1)[0] if language == "rust" else text
 
@@ -127,7 +135,8 @@ def _summary(
     spoken = language_named(language)
     opens = spoken is not None and basename(path) in spoken.entries.libraries
     library = opens or re.search(r"(?:^|/)index\.[cm]?[jt]sx?$", path)
-    if commands or _CLI_SIGNS.search(text) or (declared and not library):
+    parses = _CLI_SIGNS.search(text) is not None
+    if commands or ((parses and declared) if library else (parses or declared)):
         return "cli", commands or declared
     if language == "html" or _BROWSER.search(text):
         return "web", ()

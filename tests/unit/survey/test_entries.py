@@ -48,6 +48,7 @@ def test_routes(language: str, text: str, routes: tuple[str, ...]) -> None:
             ("scan", "run-it"),
         ),
         ("python", "@app.command()\n@option('--x')\ndef pack():\n    ...\n", ("pack",)),
+        ("python", '"""Example:\n@click.command()\ndef cli(): ...\n"""\n', ()),
         ("javascript", "program.command('init <name>')", ("init",)),
         ("go", 'cmd := &cobra.Command{Use: "serve [flags]"}', ("serve",)),
         ("ruby", "  desc 'build', 'builds'\n", ("build",)),
