@@ -39,7 +39,7 @@ def _folder_calls() -> dict[str, Any]:
     return flags | {name: getattr(folders, name) for name in calls}
 
 
-_DIRECTORY, _NOFOLLOW = 1 << 40, 1 << 41
+_DIRECTORY, _NOFOLLOW = 1 << 40, 1 << 41  # no flag of a platform has these bits
 _FIRST = 1 << 30  # far above real descriptors: a confusion is an error and reads no other file
 
 

@@ -94,7 +94,7 @@ def test_no_more_offenders_than_allowed(name: str, capsys: pytest.CaptureFixture
 # Room for the features that are under way; the target is the figure of the design.
 TOTAL = {"ceiling": 67_500, "target": 40_000}
 MEDIAN, P95 = 8, 30
-COMMENTS = {"floor": 0.019, "target": 0.02}
+COMMENTS = {"floor": 0.02, "target": 0.02}
 VAGUE = {"ceiling": 0.02, "target": 0.02}
 
 

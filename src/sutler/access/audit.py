@@ -32,7 +32,7 @@ from sutler.system import fs
 
 EVERY = 128  # signing each row would slow each call; so many rows may be cut off unseen
 _PAGE = 5_000  # a ledger of millions of rows is verified in constant memory
-_TAIL = 8_192
+_TAIL = 8_192  # dozens of checkpoints; the file grows for as long as the project is used
 _LARGEST_CALL = 1_000  # rows that one transaction appends: a patch has at most 200 files
 
 

@@ -130,6 +130,7 @@ class Door:
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
             require_globs(globs, CALL_GLOBS)
             snapshot, wanted, readable = self.aside(look, _Look, fork=False)
+            # A path and no number: files that come or go before it do not shift the rest.
             after = self.admission.relpath(cursor) if cursor else ""
             names = tuple(quote(entry.path) for entry in readable if entry.path > after)
             count, text, tokens = as_many(names, self._profile, self.setup.count)

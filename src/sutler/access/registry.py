@@ -26,7 +26,7 @@ ENTRY_DOCUMENTS = (
 """Documents that a newcomer reads first, in that order."""
 
 MAX_DOCUMENTS = 6  # the first answer stays small enough for every start
-EXCERPT_LINES = 40
+EXCERPT_LINES = 40  # an agent reads on where it needs more
 
 
 class Opening(Struct, frozen=True):

@@ -102,7 +102,7 @@ def _regex(query: str, ignore_case: bool) -> Matcher:
     options.case_sensitive = not ignore_case
     options.never_nl = False
     options.log_errors = False
-    options.max_mem = 16 << 20
+    options.max_mem = 16 << 20  # above it RE2 refuses to compile, or searches without a cache
     try:
         compiled = re2.compile(query, options)
     except re2.error as fault:

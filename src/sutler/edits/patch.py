@@ -1,7 +1,7 @@
 """Parser for patches of models: unified diffs and the "*** Begin Patch" form.
 
-A patch is parsed completely, in linear time and within limits, before any file is read. `applying`
-does the rest."""
+A patch is parsed completely, in linear time and within limits, before any file is read. `hunks`
+applies it."""
 
 from __future__ import annotations
 

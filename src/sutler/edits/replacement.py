@@ -27,7 +27,7 @@ _NEW = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
 # A pipe with this name must not block.
 _FILE = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC
 _ACCESS_LIST = "system.posix_acl_access"
-_PREFIX = 18
+_PREFIX = 18  # 16 digits of a digest: no two names of a folder share them by chance
 # granted to the old bytes; the kernel, too, drops it when a file is written
 _CAPABILITY = "security.capability"
 

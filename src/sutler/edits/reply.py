@@ -243,6 +243,7 @@ def _block(block: _Block, changes: list[Change], notes: list[str]) -> None:
 
 
 def _is_patch(body: list[str]) -> bool:
+    # Only its head: a whole file may quote a patch further down.
     return any(
         _headed(body, n) or line.rstrip() == "*** Begin Patch" for n, line in enumerate(body[:40])
     )

@@ -202,6 +202,7 @@ class Writer:
         reason: str,
         dry_run: bool,
     ) -> PatchResult:
+        # Before the plan: settling an interrupted patch may still replace files of this write.
         if self._gate.store.pending_count():
             recover(self._door)
         details = (

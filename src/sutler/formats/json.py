@@ -130,6 +130,7 @@ def read(data: bytes) -> Pack:
         title.companions,
     )
     seal = sha256()
+    # Rendered again: the digest then holds for the values, whatever white space stands between.
     frames = [assembly.section_frame(json, section, numbers) for section in sections]
     framed = [assembly.joined(json, frames)] if sections else []
     for _, sealed in assembly.assemble(json, preamble, framed, listing, numbers):

@@ -28,10 +28,11 @@ def split_text(text: str, format: Format, size: int, count: Callable[[str], int]
         frame = (
             pieces.opening(preamble, numbers),
             pieces.closing(preamble, shown, numbers),
-            pieces.ending("0123456789abcdef" * 4),
+            pieces.ending("0123456789abcdef" * 4),  # every digest is as long
         )
         return sum(map(count, frame))
 
+    # Part numbers are not known yet: no pack has more parts, so no number has more digits.
     many = len(whole.sections) + 1
     last = fixed(Part(many, many), whole.listing) - fixed(Part(many, many), Listing())
     first, rest = (fixed(Part(number, many + 1), Listing()) for number in (1, many))

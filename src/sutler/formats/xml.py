@@ -25,6 +25,7 @@ MANIFEST = "<manifest>\n"
 
 ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 TABLE = str.maketrans(ESCAPES)
+# In a manifest line the escapes of JSON: no name in it can close the manifest.
 JSON_TABLE = str.maketrans({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"})
 
 _BRIEF = 16  # digits of the digest in a boundary

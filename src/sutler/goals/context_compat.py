@@ -113,6 +113,7 @@ def _discover(argument: str, wanted: Wanted, withheld: list[str]) -> list[_Seen]
     admitted = [
         candidate for candidate in candidates if not _excluded(candidate.spelling, wanted.claw)
     ]
+    # The original walks in the order of the disk, which differs between machines.
     return sorted(admitted, key=lambda candidate: candidate.spelling)
 
 

@@ -23,7 +23,7 @@ Origin = Literal["local", "global", "shipped"]
 
 MAX_FILES = 1000  # a goal's folder that is a whole project by mistake must not be read
 MAX_PROMPT = 4 * 1024 * 1024  # the YAML parser takes many times this in memory
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024  # a folder is held whole: its grant is a digest of all files
 LOCAL_NAMES = (".sutler", ".claw")
 _NO_NAME = r"[/\\\x00-\x1f:]"
 

@@ -149,6 +149,7 @@ class _Dialogue:
             clean=ground.clean,
             rules=ground.rules,
         )
+        # The request leaves with every question, so it is redacted like a file.
         request = ground.clean(prompt, "")
         listing = list_directory(ground.root, options, ground.clean, ground.rules)
         self.parts = Parts(request, tuple(listing), constraints_section(options))

@@ -268,6 +268,7 @@ def receipt(prompt: Prompt, delivery: Delivery, clean: Clean = unchanged) -> Sen
     arguments."""
     words = delivery.words
     if prompt.text:
+        # Replacing an empty text would put the placeholder between all letters.
         words = tuple(word.replace(prompt.text, "{{prompt}}") for word in words)
     command = tuple(clean(word, "") for word in words)  # the user's own line can hold a key
     files = {file.path: file.content for file in prompt.files}

@@ -128,6 +128,7 @@ def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
                 f"take {PLACEHOLDER} out of prompt_arg_template, so that the prompt goes to stdin"
             ),
         )
+    # A placeholder of its own is left out; an empty argument would be another prompt.
     others = [word for word in words if word != PLACEHOLDER]
     return Delivery((program, *others), "stdin", f"the prompt goes by stdin: {obstacle}")
 
@@ -146,6 +147,7 @@ def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> 
         len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10
         for key, value in environ.items()
     )
+    # The kernel itself needs some of it, for the program's path and alignment.
     limit = os.sysconf("SC_ARG_MAX") - 4096 if "SC_ARG_MAX" in os.sysconf_names else 120_000
     return (
         f"{total:,} bytes are more than all arguments may have ({limit:,})" if total > limit else ""

@@ -28,7 +28,7 @@ Loader = Callable[[str], str | None]
 
 WALL_SECONDS = 15.0  # more than the worker's CPU time, for a machine that is busy
 OUT_BYTES = 64 << 20  # loops in loops make a gigabyte of a template of one line
-MAX_DETAIL = 2_000
+MAX_DETAIL = 2_000  # an error of the engine quotes lines of the template, of any length
 _STACK_CODES = {-signal.SIGSEGV, 0xC00000FD}  # POSIX; Windows' STATUS_STACK_OVERFLOW
 _TIME_CODES = {-9, -24}  # SIGKILL, SIGXCPU: how the kernel ends a child past its CPU limit
 

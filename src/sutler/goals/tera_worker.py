@@ -13,6 +13,7 @@ from contextlib import suppress
 
 CPU_SECONDS = 5  # the kernel ends a template that loops; the engine has no limit of its own
 MEMORY_BYTES = 512 << 20  # room for the interpreter, the engine and a text of OUT_BYTES
+# The interpreter itself ends with 1 and 2.
 REFUSED = 3
 TOO_LONG = 4
 

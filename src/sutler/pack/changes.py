@@ -156,7 +156,7 @@ def _relevant(found: Sequence[Change], snapshot: Snapshot) -> list[Change]:
     return [
         one
         for one in found
-        if not (one.gone and (one.path in kept_out or one.path.startswith(pruned or ("\0",))))
+        if not (one.gone and (one.path in kept_out or one.path.startswith(pruned)))
     ]
 
 

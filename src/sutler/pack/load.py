@@ -35,7 +35,7 @@ NOT_TEXT = Rule("content", "not text")
 BATCH_BYTES = 1 << 19  # a worker's answer fits in its pipe, so that it begins the next
 BATCH_FILES = 256  # empty files have no bytes but take time
 
-_HEAD = 256
+_HEAD = 256  # the first words of every format name sutler
 
 
 REPORT_START = (

@@ -329,6 +329,7 @@ def _leave(directory: str, row: ReceiptRow) -> int:
         fs.mkdir(folder, 0o700)
     path = os.path.join(folder, f"{row[0][:16]}-{os.urandom(8).hex()}")
     home.replace_private(path, msgspec.msgpack.encode(row))
+    # The name is durable only with its folder.
     fd = fs.open(folder, fs.O_RDONLY | fs.O_DIRECTORY | fs.O_CLOEXEC)
     try:
         fs.fsync(fd)

@@ -102,7 +102,7 @@ class Scope:
         self._readable: Readable | None = None
         self._numbering: Numbering | None = None
         self._secrets: list[TreeSecrets] = []
-        self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
+        self._private = home.own_folders(self.place.root, os.environ)
 
     def writing_to(self, *paths: str) -> Self:
         """Return the project without the files that this run writes: a pack must not include an

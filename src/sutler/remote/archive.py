@@ -79,7 +79,7 @@ def _write(members: list[Member], writer: Writer, what: str) -> None:
         data = b""
         if stream is not None:
             with stream:
-                data = stream.read(size + 1)
+                data = stream.read(size + 1)  # one byte too many shows a size that is not true
         writer.write(name[cut:], _bounded(data, size, what), executable=executable)
 
 
@@ -96,6 +96,7 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
 
 
 def _of_tar(tar: tarfile.TarFile) -> Iterator[Member]:
+    # A name may occur again: extraction would end with the last of them.
     last = {info.name: info for info in tar if info.isreg()}
     for name, info in last.items():
         opened = partial(tar.extractfile, info)

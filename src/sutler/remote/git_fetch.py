@@ -27,8 +27,9 @@ SECONDS = 300.0
 LARGEST_FETCH = MOST_BYTES
 """Limit of a fetch in bytes of objects."""
 _REDIRECTED = re.compile(r"returned error: 30\d")
-_PAUSE = 0.05
-_OUTPUT = 64 << 20
+_PAUSE = 0.05  # each turn of a fetch sums the files that it has written so far
+_OUTPUT = 64 << 20  # a listing of as many files as are written fits
+# Nothing else is passed on: git reads dozens of variables that name programs and files.
 _PASSED_ON = (
     "PATH",
     "SSH_AUTH_SOCK",
@@ -51,16 +52,16 @@ _SETTINGS = (
     "credential.helper=",
     "fetch.recurseSubmodules=false",
     "submodule.recurse=false",
-    "fetch.unpackLimit=1",
+    "fetch.unpackLimit=1",  # one pack: loose objects would be as many files as the tree has
     "gc.auto=0",
     "maintenance.auto=false",
-    "http.followRedirects=false",
+    "http.followRedirects=false",  # they may lead to any host; redirect.py asks for a rename
     "http.emptyAuth=false",
     "http.lowSpeedLimit=1000",
     "http.lowSpeedTime=20",
     "protocol.version=2",
-    "protocol.allow=never",
-    "safe.bareRepository=explicit",
+    "protocol.allow=never",  # the protocol of the address is allowed beside it
+    "safe.bareRepository=explicit",  # a tree may hold a repository with settings of its own
     "transfer.fsckObjects=false",  # old histories fail it; paths are checked when they are written
     "uploadpack.packObjectsHook=",
 )
@@ -180,6 +181,7 @@ def _blobs(
     """Yield the bytes of each object, requested and read one at a time."""
     assert child.stdin is not None  # noqa: S101  # both are pipes
     assert child.stdout is not None  # noqa: S101
+    # All requests at once could fill both pipes, and each side would wait for the other.
     for path, _, digest, size in rows:
         child.stdin.write(digest + b"\n")
         child.stdin.flush()

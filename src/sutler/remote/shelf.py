@@ -49,7 +49,7 @@ def fetched(key: str, name: str, environ: Mapping[str, str], fill: Callable[[str
                 raise
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
-    os.utime(place)
+    os.utime(place)  # by this time make_room finds the least recently used
     return os.path.join(place, name)
 
 

@@ -94,6 +94,7 @@ def _of_url(word: str) -> Remote:
     base, _, fragment = word.partition("#")
     scheme, _, rest = base.partition("://")
     scheme = scheme.lower()
+    # An address copied from a browser may end in `?tab=readme`.
     rest = rest.partition("?")[0] if scheme == "https" else rest
     host, slash, place = rest.partition("/")
     place, _, path = place.partition(":")

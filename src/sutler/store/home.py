@@ -136,7 +136,7 @@ def install_key(home: str) -> bytes:
     """Return the 32 random bytes of this installation; create them once. The key is not in the
     database: write access to the database must not be enough to sign."""
     path = os.path.join(home, "install.key")
-    for _ in range(2):
+    for _ in range(2):  # the second time for the key that this or a faster process made
         try:
             fd = fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         except FileNotFoundError:
@@ -150,7 +150,7 @@ def install_key(home: str) -> bytes:
                 fs.unlink(temporary)
             continue
         with os.fdopen(fd, "rb") as file:
-            key = file.read(33)
+            key = file.read(33)  # a longer file is no key either
         if len(key) == 32:  # a shorter one was cut off by a full disk
             return key
     raise _refused("holds a damaged install.key")

@@ -369,6 +369,7 @@ def _that_fit(notes: list[str], room: int) -> list[str]:
     """Return the notes that fit, with room for the title and the count of the rest."""
     room -= len("## Not shown\n\n\n") + len("- and 999,999,999 more\n")
     listed: list[str] = []
+    # In order, and none after the first that is too long: the earlier ones matter more.
     for note in notes[:MAX_NOT_SHOWN]:
         room -= len(note) + 3
         if room < 0:

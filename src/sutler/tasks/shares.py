@@ -9,7 +9,7 @@ from msgspec import Struct
 from sutler.tasks.choice import Wanted
 from sutler.tasks.ladder import Rung
 
-MAX_OWNED = 200
+MAX_OWNED = 200  # each is read and measured, and few of so many would fit
 MIN_FILE_CHARS = 200  # a piece below this shows a heading and nothing that helps
 SMALL = 4
 """A file is small beside one that costs at least this many times as much."""

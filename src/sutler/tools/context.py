@@ -114,7 +114,7 @@ def pack(
             raise UsageError(f"a pack of {max_tokens:,} tokens", rule=f"at most {MOST_TOKENS:,}")
         packed = door.aside(work, Packed)
         answer = packed.answer
-        if not answer.first:
+        if not answer.first:  # a receipt is for the whole pack, and recorded with its first part
             gate = door.gate
             trouble = receipts.recorded_in(gate.store, gate.ledger.key, packed.receipt)[1]
             answer = replace(answer, notes=(trouble,) if trouble else ())
@@ -186,6 +186,7 @@ def _within(door: Door, text: str, start: int) -> int:
     profile = door.gate.caller.profile
     end = min(len(text), start + profile.max_chars)
     while (used := door.setup.count(text[start:end])) > profile.max_tokens and end - start > 1_000:
+        # A little less than the share: tokens are not spread evenly, and each turn counts anew.
         end = start + (end - start) * profile.max_tokens // used * 95 // 100
     if end >= len(text):
         return len(text)

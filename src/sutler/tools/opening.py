@@ -31,7 +31,7 @@ from sutler.store.records import CLOUD, Caller, Limits, stamp
 from sutler.tokens.counter import token_counter
 from sutler.version import VERSION
 
-_SHORT = 20_000
+_SHORT = 20_000  # characters; hundreds of longer texts would be too much to keep
 
 
 def rules_from(layers: list[Layer], settings: Settings) -> Rules:

@@ -122,6 +122,7 @@ def _packer(project: Project) -> ContextPacker:
 def task_text(name: str) -> str:
     """Read a task from a file that the user names, with a limit, so that no file can fill the
     memory."""
+    # Some editors save a byte order mark, which no JSON may begin with.
     return read_text(name, MAX_TASK_CHARS * 4).removeprefix("\ufeff")
 
 

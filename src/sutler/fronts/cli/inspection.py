@@ -94,6 +94,7 @@ def configure_tree(parser: argparse.ArgumentParser) -> None:
 
 
 def _levels(text: str) -> int:
+    # Converting a long run of digits takes quadratic time.
     if not text.isdecimal() or not 1 <= int(text[:9]) <= DEEPEST:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to {DEEPEST}")
     return int(text)

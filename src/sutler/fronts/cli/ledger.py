@@ -125,6 +125,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
 
         if is_pack(args.file):
             return verify_pack(args.file, console)
+        # Rows are canonical JSON, in which any other character is escaped.
         with open(args.file, encoding="ascii") as file:
             count, wrong = verify_export(file)
         if wrong:

@@ -94,6 +94,7 @@ def run_rendered(
         destination=destination,
         redacted=project.settings.flag("redact"),
     )
+    # After the pack: a receipt is for text that has left.
     receipt = pack_words.leave_receipt(project, receipt, args.receipt, console)
     if args.report:
         from sutler.fronts.cli.report import write_report

@@ -71,6 +71,7 @@ def run_ui(args: argparse.Namespace, console: Console) -> int:
 def _listening(port: int) -> socket.socket:
     own = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
+        # A server that has just ended leaves its port closed for a minute otherwise.
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         own.bind((LOOPBACK, port))
         own.listen(64)  # before the address is printed: who opens it at once must wait, not fail

@@ -75,6 +75,7 @@ class Exchange:
         now = time.monotonic()
         if self.send is None or self._token is None:
             return
+        # The protocol wants values that increase.
         if now - self._last[0] >= _TICK and done > self._last[1]:
             self._last = now, done
             params = {"progressToken": self._token, "progress": done, "total": total}

@@ -17,7 +17,7 @@ from sutler.paths import json_bytes
 MAX_HEAD = 32 << 10  # a head is read before the token is checked
 SECONDS = 30.0  # a client that sends a byte a second must not hold a thread
 IDLE = 120.0  # agents think for a minute between two calls on one connection
-LINGER = 2.0
+LINGER = 2.0  # a client on this machine or network has sent its body by then
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _EVENTS = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"))
 _LOOSE = re.compile(rb"(?<!\r)\n|\n[ \t]")

@@ -213,6 +213,7 @@ def _token(plan: Plan, note: Note) -> str:
 
 def _read(path: str) -> str:
     fd = fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
+    # A letter that is not ASCII becomes a sign that the check below refuses.
     with os.fdopen(fd, encoding="ascii", errors="replace") as file:
         token = file.read(1_000).strip()
     # 22 letters of base64 hold 128 bits.

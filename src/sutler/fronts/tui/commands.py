@@ -19,7 +19,7 @@ from sutler.paths import counted, extension, parse_place, quote
 from sutler.store.records import Listing, PatchResult, Reading, Version
 from sutler.tools import call
 
-PREVIEW_LINES = 200
+PREVIEW_LINES = 200  # more than the tallest terminal shows at once
 
 
 class Scene(Struct, frozen=True):
