@@ -13,8 +13,8 @@ import msgspec
 
 from sutler.access.structure import SILENT, Teller
 from sutler.errors import ModelCommandError
-from sutler.goals.process import Bounds, capture
 from sutler.goals.send import Target, plan, target_of_line
+from sutler.process import Bounds, capture
 
 Model = Callable[[str], str]
 """Takes a prompt and returns the answer."""

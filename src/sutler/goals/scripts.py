@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sutler.errors import SutlerError
 from sutler.goals.goal import Script
-from sutler.goals.process import Bounds, capture
 from sutler.goals.template import render
+from sutler.process import Bounds, capture
 
 DEFAULT_SECONDS = 60.0  # a script that waits for input would wait for ever
 WHITE = (  # what Rust's trim() removes, which is less than Python's strip()

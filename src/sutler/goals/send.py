@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sutler.errors import ModelCommandError, UsageError
-from sutler.goals.process import converse, end_group, status
+from sutler.process import converse, end_group, status
 
 PLACEHOLDER = "{{prompt}}"
 LARGE = 1024 * 1024

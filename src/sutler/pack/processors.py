@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from hashlib import sha256
 
 from sutler.errors import UsageError
 from sutler.pack.cache import decoded, encoded
+from sutler.process import Bounds, capture
 from sutler.scan.globs import GlobSet
 from sutler.scan.snapshot import Problem
 from sutler.store import home
@@ -26,7 +23,6 @@ from sutler.store import home
 SECONDS = 30.0  # one document; a converter that hangs must not hang the pack
 LARGEST = 16 << 20
 """Limit of a processor's output in bytes."""
-_PAUSE = 0.02
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 
 
@@ -103,41 +99,18 @@ def _output(path: str, words: Sequence[str], data: bytes) -> bytes | Problem:
         with open(copy, "wb") as stream:
             stream.write(data)
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        printed = os.path.join(folder, "printed")
-        with open(printed, "wb") as stream:
-            try:
-                child = subprocess.Popen(
-                    [word.replace("{file}", copy) for word in words],
-                    cwd=folder,
-                    env={**env, "HOME": folder},
-                    stdin=subprocess.DEVNULL,
-                    stdout=stream,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,  # a group of its own: its descendants end with it
-                )
-            except OSError as error:
-                return Problem(path, "malformed", f"processor {words[0]}: {error.strerror}")
-            stopped = _wait(child, printed)
-        if stopped or child.returncode:
-            why = stopped or f"exit code {child.returncode}"
+        try:
+            # Only the program itself is waited for, as its descendants end with it.
+            done = capture(
+                [word.replace("{file}", copy) for word in words],
+                cwd=folder,
+                env={**env, "HOME": folder},
+                bounds=Bounds(SECONDS, LARGEST, patience=0.0),
+            )
+        except OSError as error:
+            return Problem(path, "malformed", f"processor {words[0]}: {error.strerror}")
+        if done.stopped or done.code:
+            limits = {"time": f"longer than {SECONDS:.0f} seconds", "size": "too much output"}
+            why = limits.get(done.stopped) or f"exit code {done.code}"
             return Problem(path, "malformed", f"processor {words[0]}: {why}")
-        with open(printed, "rb") as stream:
-            return stream.read(LARGEST)
-
-
-def _wait(child: subprocess.Popen[bytes], printed: str) -> str:
-    """Wait for a child within the limits; return why it was stopped, or ""."""
-    until = time.monotonic() + SECONDS
-    try:
-        while True:
-            with suppress(subprocess.TimeoutExpired):
-                child.wait(_PAUSE)
-                return "" if os.path.getsize(printed) <= LARGEST else "too much output"
-            if time.monotonic() > until:
-                return f"longer than {SECONDS:.0f} seconds"
-            if os.path.getsize(printed) > LARGEST:
-                return "too much output"
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        return done.out

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from msgspec.structs import replace
 
 from sutler.errors import RefusedError, SutlerError
 from sutler.paths import quote
+from sutler.process import Bounds, capture
 from sutler.remote.redirect import new_address
 from sutler.remote.shelf import MOST_BYTES, Writer, fetched, plain_path, size_of
 from sutler.remote.source import Remote
@@ -27,7 +25,7 @@ SECONDS = 300.0
 LARGEST_FETCH = MOST_BYTES
 """Limit of a fetch in bytes of objects."""
 _REDIRECTED = re.compile(r"returned error: 30\d")
-_PAUSE = 0.05  # each turn of a fetch sums the files that it has written so far
+_EXCEEDED = {"time": "long", "size": "much output", "room": "much room"}
 _OUTPUT = 64 << 20  # a listing of as many files as are written fits
 # Nothing else is passed on: git reads dozens of variables that name programs and files.
 _PASSED_ON = (
@@ -225,31 +223,31 @@ def _environment(scheme: str, environ: Mapping[str, str]) -> dict[str, str]:
 
 def _git(remote: Remote, words: Sequence[str], folder: str, environ: Mapping[str, str]) -> bytes:
     """Run git and return its output; refuse if it takes too long, too much disk, or fails."""
-    scheme = remote.scheme
+    scheme, fetches = remote.scheme, words[0] == "fetch"
     try:
-        child = subprocess.Popen(
+        done = capture(
             [*_prefix(scheme), *words],
             cwd=folder,
             env=_environment(scheme, environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # git starts helpers, which must end with it
+            bounds=Bounds(
+                SECONDS,
+                _OUTPUT,
+                fits=lambda: not fetches or size_of(folder) <= LARGEST_FETCH,
+            ),
         )
     except FileNotFoundError:
         raise SutlerError(
             "git is not installed", next_step="install git, or pack a folder or an archive"
         ) from None
-    out, err, exceeded = _talk(child, folder if words[0] == "fetch" else "")
-    if exceeded:
+    if done.stopped:
         raise RefusedError(
-            f"fetching {quote(remote.url)} was stopped: it took too {exceeded}",
+            f"fetching {quote(remote.url)} was stopped: it took too {_EXCEEDED[done.stopped]}",
             rule=f"at most {SECONDS:.0f} seconds and {LARGEST_FETCH:,} bytes",
             next_step="clone it yourself and pack the clone",
         )
-    if child.returncode:
-        raise _failure(remote, err)
-    return out
+    if done.code:
+        raise _failure(remote, done.err)
+    return done.out
 
 
 def _failure(remote: Remote, err: bytes) -> SutlerError:
@@ -261,26 +259,3 @@ def _failure(remote: Remote, err: bytes) -> SutlerError:
         rule="no credentials are asked for and no redirects to another host are followed",
         next_step="check the address, or clone it yourself and pack the clone",
     )
-
-
-def _talk(child: subprocess.Popen[bytes], folder: str) -> tuple[bytes, bytes, str]:
-    """Wait for a child in short turns, and end it with everything that it started. Return its
-    output, and the limit that it exceeded: of time, of output, or of disk below `folder`."""
-    until = time.monotonic() + SECONDS
-    try:
-        while True:
-            try:
-                out, err = child.communicate(timeout=_PAUSE)
-                return out, err, "much output" if len(out) > _OUTPUT else ""
-            except subprocess.TimeoutExpired:
-                if time.monotonic() > until:
-                    return b"", b"", "long"
-                if folder and size_of(folder) > LARGEST_FETCH:
-                    return b"", b"", "much room"
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-        for pipe in (child.stdout, child.stderr):
-            if pipe is not None:
-                pipe.close()

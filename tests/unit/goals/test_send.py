@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from sutler.errors import ModelCommandError, UsageError
-from sutler.goals.process import status
 from sutler.goals.send import (
     PROFILES,
     Target,
@@ -19,6 +18,7 @@ from sutler.goals.send import (
     send,
     target_of_line,
 )
+from sutler.process import status
 from tests.conftest import Plant
 from tests.goalkit import Capture, cli, configured, program
 

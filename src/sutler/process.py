@@ -1,4 +1,4 @@
-"""Run child processes and capture their output, with limits on time and size. Descendants are
+"""Run programs and capture their output, with limits on time, output and disk. Descendants are
 killed with the child."""
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Literal
 from msgspec import Struct
 
 _CHUNK = 1 << 16
+_TURN = 0.05  # seconds; limits other than those of output are checked this often
 
 
 def status(code: int) -> str:
@@ -35,7 +36,7 @@ class Finished(Struct, frozen=True):
     code: int
     out: bytes
     err: bytes
-    stopped: Literal["", "time", "size"] = ""
+    stopped: Literal["", "time", "size", "room"] = ""
 
     @property
     def status(self) -> str:
@@ -43,8 +44,14 @@ class Finished(Struct, frozen=True):
 
 
 class Bounds(Struct, frozen=True):
+    """Limits of a run. `patience`: seconds without output after which a descendant that holds a
+    pipe of an ended child is not waited for. `fits` is called in each turn, and ends the run by
+    False."""
+
     seconds: float = 60.0
     out_bytes: int = 16 * 1024 * 1024
+    patience: float = math.inf
+    fits: Callable[[], bool] = lambda: True
 
 
 DEFAULT_BOUNDS = Bounds()
@@ -82,6 +89,10 @@ class _TooLongError(Exception):
     """Raised by a taker of output when a limit is exceeded."""
 
 
+class _NoRoomError(Exception):
+    """Raised between two blocks when the limit of the caller is exceeded."""
+
+
 def _captured(child: subprocess.Popen[bytes], stdin: bytes, bounds: Bounds) -> Finished:
     texts = bytearray(), bytearray()
 
@@ -90,14 +101,20 @@ def _captured(child: subprocess.Popen[bytes], stdin: bytes, bounds: Bounds) -> F
         if len(text) > bounds.out_bytes:
             raise _TooLongError
 
-    stopped: Literal["", "time", "size"] = ""
+    def check() -> None:
+        if not bounds.fits():
+            raise _NoRoomError
+
+    stopped: Literal["", "time", "size", "room"] = ""
     try:
         takers = [partial(keep, text) for text in texts]
-        converse(child, stdin, takers, bounds.seconds)
+        converse(child, stdin, takers, bounds.seconds, bounds.patience, check)
     except subprocess.TimeoutExpired:
         stopped = "time"
     except _TooLongError:
         stopped = "size"
+    except _NoRoomError:
+        stopped = "room"
     end_group(child)
     return Finished(child.returncode, bytes(texts[0]), bytes(texts[1]), stopped)
 
@@ -145,6 +162,7 @@ def converse(
     takers: Sequence[Callable[[bytes], None]],
     seconds: float | None,
     patience: float = math.inf,
+    check: Callable[[], None] = lambda: None,
 ) -> None:
     """Feed a child and wait for it. `takers` get the blocks of its stdout and its stderr as they
     arrive. Raise TimeoutExpired after `seconds`. A descendant may hold a pipe open after the child
@@ -168,7 +186,9 @@ def converse(
             if left <= 0:
                 raise subprocess.TimeoutExpired(child.args, seconds or 0)
             ended = child.poll() is not None  # before `select`, so that the last output is read
-            ready = selector.select(min(left, patience, 1.0))
+            ready = selector.select(min(left, patience if ended else _TURN, 1.0))
+            if not ready:
+                check()
             if ended and not ready and patience < math.inf:
                 break
             for key, _ in ready:
