@@ -17,6 +17,7 @@ from sutler.paths import RelPath
 from sutler.scan.root import FILE, Blob, Method, Root
 from sutler.scan.snapshot import Problem
 from sutler.system import fs, has_openat2
+from tests.descriptors import descriptors_below
 from tests.limits import joined
 
 CANARY = b"outside the root"
@@ -271,11 +272,11 @@ def test_a_directory_swapped_for_a_link(root: Root, tmp_path: Path) -> None:
 
 
 def test_no_descriptor_is_lost(root: Root) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptors_below(Path(root.host_path))
     for name in ("sub/file.txt", "missing/x", "sub", "sub/file.txt/x"):
         for _ in range(50):
             read_both_ways(root, name)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert descriptors_below(Path(root.host_path)) == before
 
 
 def test_opening_the_root_itself(root: Root) -> None:

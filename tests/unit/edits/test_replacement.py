@@ -14,6 +14,7 @@ from sutler.edits.replacement import ABSENT, Held, Replacement, held, replace_al
 from sutler.errors import ConflictError
 from sutler.paths import RelPath
 from sutler.scan.root import Root
+from tests.descriptors import descriptors_below
 
 PATH = RelPath("d/a.txt")
 
@@ -43,12 +44,12 @@ def test_the_old_file_stays_until_it_is_known_to_be_the_expected_one(root: Root)
 
 
 def test_undoing_a_staged_file_leaves_nothing(root: Root) -> None:
-    before, open_files = held(root, PATH, 100), os.listdir("/proc/self/fd")
+    before, opened = held(root, PATH, 100), descriptors_below(Path(root.host_path))
     step = Replacement(root, PATH, before, content(b"new\n"))
     step.stage()
     step.undo()
     assert (os.listdir(f"{root.host_path}/d"), held(root, PATH, 100)) == (["a.txt"], before)
-    assert os.listdir("/proc/self/fd") == open_files
+    assert descriptors_below(Path(root.host_path)) == opened
 
 
 def test_a_new_file_in_a_new_folder(root: Root) -> None:

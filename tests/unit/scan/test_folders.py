@@ -5,23 +5,13 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from sutler.scan.folders import entered, listed
 from sutler.system import fs
-
-
-def descriptors_below(folder: Path) -> set[str]:
-    """Return the open descriptors of a folder and what lies in it: others come and go beside."""
-    held = set()
-    for number in os.listdir("/proc/self/fd"):
-        with suppress(OSError):  # the descriptor of this listing is closed already
-            if os.readlink(f"/proc/self/fd/{number}").startswith(str(folder)):
-                held.add(number)
-    return held
+from tests.descriptors import descriptors_below
 
 
 @pytest.fixture
