@@ -9,11 +9,11 @@ from hashlib import sha256
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from sutler.budget.selection import Budget, Choice
+from sutler.budget.selection import Budget, Choice, Request
 from sutler.config import Settings
 from sutler.errors import RefusedError
 from sutler.formats.assembly import Framed, ranges
-from sutler.formats.document import CleanText, Format, Listing, Section
+from sutler.formats.document import CleanText, Listing, Section
 from sutler.formats.transparency import PackType
 from sutler.pack.cache import CachedFile, PackCache
 from sutler.paths import RelPath, quote
@@ -156,17 +156,25 @@ Progress = Callable[[int, int], None]
 
 
 class Account:
-    """Collector of a run's files and exclusions, filled batch by batch while the text is sealed."""
+    """Collector of a run's files, exclusions and figures, filled while the text is sealed."""
 
     def __init__(
-        self, order: Sequence[Choice], cache: PackCache, problems: Iterable[Problem]
+        self,
+        order: Sequence[Choice],
+        cache: PackCache,
+        problems: Iterable[Problem],
+        progress: Progress | None,
     ) -> None:
         self._order = order
         self._cache = cache
+        self._progress = progress
+        self.numbers = {str(choice.path): at for at, choice in enumerate(order)}
+        self.listing = Listing()
+        self.used: int | None = None  # in the budget's unit; None without a limit
+        self.tokens: int | None = None  # None if they are not counted
         self.shown: list[Shown] = []
         self.excluded: list[Excluded] = []
         self.problems = [*problems]
-        self.progress: Progress | None = None
         self.withheld: frozenset[str] = frozenset()  # on record by their masked names
         self._done = 0
         self.bytes = 0
@@ -175,8 +183,8 @@ class Account:
     def advance(self, files: int) -> None:
         """Call the progress callback with more finished files."""
         self._done = min(self._done + files, len(self._order))
-        if self.progress is not None:
-            self.progress(self._done, len(self._order))
+        if self._progress is not None:
+            self._progress(self._done, len(self._order))
 
     def framed(self, batch: Batch) -> Framed:
         """Return a batch as the format joins it, with each file recorded for the report and the
@@ -207,14 +215,7 @@ class Account:
             yield piece
 
     def report(
-        self,
-        format: Format,
-        budget: Budget,
-        used: int,
-        tokens: int | None,
-        listing: Listing,
-        excluded: Iterable[Excluded],
-        by_name: tuple[str, ...],
+        self, request: Request, excluded: Iterable[Excluded], by_name: tuple[str, ...]
     ) -> Report:
         """Build the report of the finished pack; `excluded` are exclusions before files were
         loaded."""
@@ -222,13 +223,13 @@ class Account:
         out = (*excluded, *self.excluded)
         return Report(
             pack_id=self.pack_id,
-            format=format,
-            budget=budget,
-            used=used,
+            format=request.format,
+            budget=request.budget,
+            used=self.bytes if self.used is None else self.used,
             bytes=self.bytes,
-            tokens=tokens,
+            tokens=self.tokens,
             shown=tuple(self.shown),
-            listing=listing,
+            listing=self.listing,
             excluded=tuple(sorted(out, key=lambda item: item.path)),
             problems=tuple(sorted(self.problems, key=lambda item: (item.path, item.kind))),
             by_name=by_name,

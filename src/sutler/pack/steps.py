@@ -74,10 +74,7 @@ class PackRun:
         self._shared: SharedValues | None = None  # hidden in every text of the pack
         self._changes: Changes | None = None
         self._limited = request.budget.limit is not None
-        self._used = 0
-        self._listing = Listing()
         self._by_name: tuple[LeftOut, ...] = ()
-        self._total_tokens: int | None = None
 
     def scan(self) -> Snapshot:
         """Return the tree, with no secret in any name."""
@@ -143,9 +140,9 @@ class PackRun:
             else:
                 self._order = sorted(selection.choices, key=display_key)
                 batches = batches_of(self._order)
-            self._account = report.Account(self._order, self.cache, self._snapshot.problems)
-            self._account.progress = self.progress
-            self._numbers = {str(choice.path): at for at, choice in enumerate(self._order)}
+            self._account = report.Account(
+                self._order, self.cache, self._snapshot.problems, self.progress
+            )
             yield batches
 
     def workers(self) -> int:
@@ -212,10 +209,11 @@ class PackRun:
             if self._clean is not as_it_is:  # the cache holds clean text alone
                 self._ledger.outliner = self.cache.outline
             return
-        self._listing = Listing(self.selection.listed)
+        account = self._account
+        account.listing = Listing(self.selection.listed)
         if self.tokens is not None:
-            self._total_tokens = budget.frame_cost(
-                self.tokens, request, self._preamble, self._listing
+            account.tokens = budget.frame_cost(
+                self.tokens, request, self._preamble, account.listing
             )
 
     def load(self, batch: range) -> Iterable[LoadedFile]:
@@ -254,15 +252,16 @@ class PackRun:
 
             spend = partial(fit_task, self.ranking)
         whole = budget.fit_whole_text(choices, materials, self._ledger, self._preamble, spend)
-        self._listing, self._used = whole.fitted.listing, whole.used
+        account = self._account
+        account.listing, account.used = whole.fitted.listing, whole.used
         if self.tokens is not None:
             in_tokens = self.request.budget.unit == "tokens"
-            self._total_tokens = whole.used if in_tokens else self.tokens(whole.text)
+            account.tokens = whole.used if in_tokens else self.tokens(whole.text)
         return whole.fitted
 
     def render(self, fitted: budget.Fitted) -> report.Batch:
         """Frame and count the sections."""
-        request, numbers = self.request, self._numbers
+        request, numbers = self.request, self._account.numbers
         pieces, frames = shape(request.format), list[SectionFrame]()
         for section in fitted.sections:
             if self.watch is not None:
@@ -291,7 +290,11 @@ class PackRun:
         with closing(built):
             framed, numbers = map(account.framed, built), self.request.line_numbers
             text = assembled(
-                self._preamble, framed, self._late, format=self.request.format, line_numbers=numbers
+                self._preamble,
+                framed,
+                lambda: account.listing,  # known after the last section
+                format=self.request.format,
+                line_numbers=numbers,
             )
             pieces = account.counted(text)
             if self._limited or named or settings.text("mode") == "strict":
@@ -301,15 +304,12 @@ class PackRun:
             held = []  # until a file is shown or listed: a pack of nothing is not written
             for piece in pieces:
                 held.append(piece)
-                if account.shown or self._listing != Listing():
+                if account.shown or account.listing != Listing():
                     yield from held
                     held.clear()
         if held and not self.empty_ok:
             raise report.empty_pack((*self._out(), *account.excluded), account.problems)
         yield from held
-
-    def _late(self) -> Listing:
-        return self._listing
 
     def _out(self) -> tuple[Excluded, ...]:
         """Return the exclusions before files were loaded."""
@@ -318,19 +318,11 @@ class PackRun:
     def record(self) -> None:
         """Report the run and save its cache."""
         request, account = self.request, self._account
-        tokens = self._total_tokens
-        if tokens is not None and self.tokens is not None and not self._limited:
+        if account.tokens is not None and self.tokens is not None and not self._limited:
             glue = self.tokens(shape(request.format).GLUE)
-            tokens += sum((file.tokens or 0) + glue for file in account.shown)
-        self.report = account.report(
-            request.format,
-            request.budget,
-            self._used if self._limited else account.bytes,
-            tokens,
-            self._listing,
-            self._out(),
-            tuple(lines_of(self._by_name)) if self._by_name else (),
-        )
+            account.tokens += sum((file.tokens or 0) + glue for file in account.shown)
+        by_name = tuple(lines_of(self._by_name)) if self._by_name else ()
+        self.report = account.report(request, self._out(), by_name)
         self.save()
 
     def save(self) -> None:
