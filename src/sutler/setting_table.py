@@ -95,9 +95,10 @@ KEYS: tuple[Key, ...] = (
     Key(
         "rest",
         "choice",
-        "list",
-        "files that do not fit whole, or come after the stop: their outline, name, or nothing",
-        ("outline", "list", "none"),
+        "auto",
+        "files that do not fit whole, or come after the stop: their outline, name, or nothing; "
+        "auto: outlines in a budget below 200,000 bytes without a goal, else names",
+        ("auto", "outline", "list", "none"),
     ),
     Key(
         "cut_over",

@@ -33,11 +33,40 @@ def test_outlines_of_the_rest(sutler: Sutler, plant: Plant) -> None:
 
 @pytest.mark.parametrize(("word", "named"), [("list", True), ("none", False)])
 def test_names_or_nothing(sutler: Sutler, plant: Plant, word: str, named: bool) -> None:
-    """`list` is the default and names files; `none` only counts them."""
+    """`list` names files; `none` only counts them."""
     pack = packed(sutler, plant, "--rest", word)
     assert bool(pack.listing.paths) is named
     shown = len(pack.sections) + len(pack.listing.paths) + pack.listing.unnamed
     assert shown == len(TREE)
+
+
+def test_a_tight_pack_outlines_the_rest_by_itself(sutler: Sutler, plant: Plant) -> None:
+    """Below 200,000 bytes outlines of more files tell more than a few more whole ones; numbered
+    lines and a larger budget have none."""
+    heads = "".join(f"def step{n}(value: int) -> int: ...\n\n\n" for n in range(9))
+    tree = {f"pkg/part{n}.py": f"{heads}def last() -> None:\n{BODY}" for n in range(150)}
+    folder = plant(tree)
+
+    def levels(*words: str) -> set[str]:
+        return {
+            str(one.level) for one in api.parse(sutler("pack", *words, cwd=folder).out).sections
+        }
+
+    assert levels("--max-bytes", "60000") == {"full", "outline"}
+    assert levels("--max-bytes", "60000", "-n") == {"full"}
+    assert levels("--max-bytes", "210000") == {"full"}
+
+
+def test_documents_leave_room_for_code(sutler: Sutler, plant: Plant) -> None:
+    """A document takes a tenth of a budget that has no room for all: its head, never its tail."""
+    readme = "".join(f"Sentence number {n} of the story.\n" for n in range(400))
+    folder = plant({**TREE, "README.md": readme})
+    pack = api.parse(sutler("pack", "--max-bytes", "14000", cwd=folder).out)
+    first = next(one for one in pack.sections if one.path == "README.md")
+    assert first.level == "head_tail"
+    assert len(first.body.text) <= 1_500
+    assert "number 399" not in first.body.text
+    assert any(one.level == "full" for one in pack.sections)
 
 
 def test_a_goal_has_a_rest_too(sutler: Sutler, plant: Plant) -> None:

@@ -14,11 +14,13 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.budget import crowded
 from sutler.budget.selection import OWN_CODE, Choice, Cut, Material, Request, display_key
-from sutler.budget.shrink import Outliner, outline_text, shortened
+from sutler.budget.shrink import Outliner, is_document, outline_text, shortened
 from sutler.errors import RefusedError
 from sutler.formats import render, section_text, shape
 from sutler.formats.document import CleanText, Level, Listing, Preamble, Section
+from sutler.languages import language_of
 from sutler.paths import RelPath
 from sutler.scan.snapshot import Excluded, Reason, Rule
 from sutler.tokens.counter import Counter
@@ -43,6 +45,9 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
         reason = f"{reason}; condensed: {body.condensed}"
     whole = level == "full" and loaded.encoding == "utf-8" and body.text is loaded.text
     data = b"" if whole else body.text.encode()
+    language = material.choice.facts.language
+    if language == "shell" and (row := language_of(entry.path, body.text[:200])):
+        language = row.name  # a script by its mode is of the language that its first line names
     return Section(
         path=entry.path,
         level=level,
@@ -53,7 +58,7 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
         source_size=loaded.size,
         encoding=loaded.encoding,
         mode=0o100755 if entry.mode & 0o100 else 0o100644,
-        language="" if body.moved else material.choice.facts.language,
+        language="" if body.moved else language,
         reason=reason,
         data=loaded.data if whole else data,
     )
@@ -69,14 +74,14 @@ def rungs(material: Material, cut: Cut, outliner: Outliner = outline_text) -> It
     exceeds the per-file size."""
     clean = material.clean
     size = len(clean.text.encode()) if clean.condensed else material.loaded.size
-    whole = not (material.choice.outline or (cut.max_file_bytes and size > cut.max_file_bytes))
+    speaks = cut.max_document_bytes and is_document(material.choice.facts)
+    most = cut.max_document_bytes if speaks else cut.max_file_bytes
+    whole = not (material.choice.outline or (most and size > most))
     if whole:
         yield section_of(material, "full", clean)
     level, text, spans = shortened(material, cut, outliner)
-    if level != "full":
+    if level != "full" or not whole:
         yield replace(section_of(material, level, replace(clean, text=text)), spans=spans)
-    elif not whole:
-        yield section_of(material, "full", clean)
 
 
 def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]:
@@ -97,8 +102,12 @@ def fit_within(
     claims than code enter, whatever their size, the others at the end."""
     sections: list[Section] = []
     excluded: list[Excluded] = []
-    cut = _shared_cut(choices, ledger)
+    cut, room = ledger.cut, ledger.request.budget.room or 0
+    if sum(choice.entry.size for choice in choices) > room:
+        cut = crowded.shared_cut(cut, room)
+        ledger.outlined = crowded.outlines_rest(ledger.request)
     keys, others = list[tuple[int, Material]](), list[tuple[int, Material]]()
+    missed: list[Material] = []
     for material in materials:
         if isinstance(material, Excluded):
             excluded.append(material)
@@ -107,16 +116,23 @@ def fit_within(
         if keys and choice.priority > OWN_CODE:
             _grow(keys, sections, ledger, replace(ledger.cut, max_file_bytes=0))
             keys.clear()
-        section = best_paid(material, ledger, ledger.cut if choice.pinned else cut)
+        if missed and choice.priority > missed[0].choice.priority:
+            section = paid_outline(material, ledger)  # small weak files must not take the room
+        else:
+            section = best_paid(material, ledger, ledger.cut if choice.pinned else cut)
         if section is None:
             ledger.misses += 1
+            if ledger.outlined and material.loaded.size <= crowded.SMALL:
+                missed.append(material)
             continue
         if section.level == "outline" and choice.key and not choice.outline:
             keys.append((len(sections), material))
         elif cut != ledger.cut and section.level in ("outline", "head_tail"):
             others.append((len(sections), material))
         sections.append(section)
+    whole = [ledger.pay(section_of(material, "full", material.clean)) for material in missed]
     _grow([*keys, *others], sections, ledger, ledger.cut)
+    sections += [section for section in whole if section is not None]
     return settled(choices, sections, excluded, ledger)
 
 
@@ -131,29 +147,19 @@ def _grow(
         sections[place] = ledger.pay(best) or ledger.pay(section) or section
 
 
-def _shared_cut(choices: Sequence[Choice], ledger: Ledger) -> Cut:
-    """Return a cut that leaves each file its share if the budget has no room for all."""
-    room, most = ledger.request.budget.room or 0, ledger.cut.max_file_bytes
-    crowded = sum(choice.entry.size for choice in choices) > room
-    return replace(ledger.cut, max_file_bytes=min(most, room // WHOLE_SHARE) if crowded else most)
-
-
 def best_paid(material: Material, ledger: Ledger, cut: Cut) -> Section | None:
-    """Pay the best rung for which the budget has room. If the rest is outlined, a part of the
-    budget is reserved for outlines."""
-    outlined = ledger.request.rest == "outline"
-    kept_free = ledger.limit // OUTLINES_SHARE if outlined else 0
+    """Pay the best rung that has room, beside a part that may be reserved for outlines."""
+    kept_free = ledger.limit // crowded.OUTLINES_SHARE if ledger.outlined else 0
     for rung in rungs(material, cut, ledger.outliner):
         if paid := ledger.pay(rung, kept_free if rung.level != "outline" else 0):
             return paid
-    return paid_outline(material, ledger) if outlined else None
+    return paid_outline(material, ledger) if ledger.outlined else None
 
 
 def paid_outline(material: Material, ledger: Ledger) -> Section | None:
-    """Pay the outline of a file, if it has one and there is room."""
-    outline = ledger.outliner(material.choice.path, material.clean.text)
-    body = replace(material.clean, text=outline)
-    return ledger.pay(section_of(material, "outline", body)) if outline else None
+    """Pay the outline of code, if it has one and there is room."""
+    body = crowded.outline_worth(material, ledger.request, ledger.outliner)
+    return ledger.pay(section_of(material, "outline", body)) if body else None
 
 
 def settled(
@@ -223,12 +229,8 @@ _FRAME = 112  # characters of the shortest frame and manifest line, besides the 
 _PATIENCE, _LAST = 32, 1000
 _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
 _PIECES, _PIECE = 4, 700
-WHOLE_SHARE = 5
-"""A whole file takes at most one part in this many of a budget that has no room for all files."""
 REST_SHARE = 250
 """A budget is spent if less than one part in this many is left."""
-OUTLINES_SHARE = 4
-"""With `--rest outline`, one part in this many of the budget is reserved for outlines."""
 
 
 class Ledger:
@@ -236,7 +238,7 @@ class Ledger:
 
     def __init__(self, request: Request, count: Counter, preamble: Preamble, files: int) -> None:
         self._shape = shape(request.format)
-        self.request = request
+        self.request, self.cut = request, request.cut
         self.count = count
         self.outliner: Outliner = outline_text
         self._glue = count(self._shape.GLUE)
@@ -244,6 +246,7 @@ class Ledger:
         self.limit = request.budget.limit or 0
         self.described = f"{self.limit:,} {self._unit}"
         self.misses = 0
+        self.outlined = request.rest == "outline"
         # Files that are only named, before those that do not fit.
         self.listed: tuple[RelPath, ...] = ()
         self.required = self.spent = self._required(preamble, files)
@@ -265,10 +268,6 @@ class Ledger:
             rule=f"budget: {self.described}; the goal and the pack's own frame are never cut",
             next_step="raise the budget, or shorten the goal",
         )
-
-    @property
-    def cut(self) -> Cut:
-        return self.request.cut
 
     def estimate(self, text: str) -> int:
         """Estimate the cost of a text, for a plan that is measured afterwards; a long one is

@@ -44,6 +44,8 @@ _FORMAL = re.compile(
     r"|readme[-_.][a-z]{2}(?:[-_][a-z]{2,4})?)\b[^/]*"
 )
 """Documents of the root about rights, people and versions, and translations of the README."""
+_HIDDEN = re.compile(r"(?:^|/)\.(?!github/)")
+"""Settings and templates of tools: their names or folders begin with a dot."""
 
 _STABILITY = {
     "documentation": 0,
@@ -120,6 +122,7 @@ class Cut(Struct, frozen=True):
     head_lines: int = 100
     tail_lines: int = 50
     outlines: bool = True
+    max_document_bytes: int = 0  # limit of a document, of which the head stays, and of an outline
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -143,7 +146,7 @@ class Request(Struct, frozen=True, kw_only=True):
     instructions: str = ""  # and after them
     transforms: tuple[str, ...] = ()
     detail: tuple[DetailRule, ...] = ()  # how much of a file to show, by glob
-    rest: str = "list"  # form of files that do not fit whole, or come after the stop
+    rest: str = "auto"  # form of files that do not fit whole, or come after the stop
 
     @property
     def asks_history(self) -> bool:
@@ -219,6 +222,8 @@ def claim(
     formal = facts.category == "documentation" and _FORMAL.fullmatch(entry.path) is not None
     if facts.role == "ci" or formal:
         return _ASIDE, facts.category
+    if facts.category in ("config", "documentation") and _HIDDEN.search(entry.path):
+        return _DERIVED, facts.category
     if facts.lock:
         return _DERIVED, "lock file"
     if facts.generated:

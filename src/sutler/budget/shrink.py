@@ -1,5 +1,5 @@
-"""Shorter forms of a file: its outline, or its head and tail around a marker with the number of
-omitted lines.
+"""Forms of a file in a pack, best first: the whole text, its outline, or its head and tail around
+a marker with the number of omitted lines.
 
 The marker is for readers. A section's level, never its text, states whether a file was cut."""
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from sutler.budget.selection import Cut, Material
 from sutler.formats.document import Level
 from sutler.paths import Span
+from sutler.scan.snapshot import FileFacts
 
 MARKER = "... [truncated: {left_out}] ..."
 LINE_CHARS = 4_000  # the head of a minified file is one line, which would be all of it
@@ -31,15 +32,31 @@ def shortened(
     if choice.outline or coded:
         outline = outliner(choice.path, clean.text)
         if outline and (choice.outline or len(outline) * _SPEAKS >= len(clean.text)):
-            return "outline", outline, ()
-    text = head_tail(clean.text, cut.head_lines, cut.tail_lines)
+            most = cut.max_document_bytes or len(outline)
+            return "outline", head_tail(outline, _lines_within(outline, most), 0), ()
+    if cut.max_document_bytes and is_document(choice.facts):
+        head, tail = _lines_within(clean.text, cut.max_document_bytes), 0
+    else:
+        head, tail = cut.head_lines, cut.tail_lines
+    text = head_tail(clean.text, head, tail)
     if text == clean.text:
         return "full", text, ()
     lines = clean.text.count("\n") + (not clean.text.endswith("\n"))
     # A condensed text has other lines than the file; if the text has few, only long ones were cut.
-    if clean.moved or lines <= cut.head_lines + cut.tail_lines:
+    if clean.moved or lines <= head + tail:
         return "head_tail", text, ()
-    return "head_tail", text, (Span(1, cut.head_lines), Span(lines - cut.tail_lines + 1, lines))
+    spans = (Span(1, head), Span(lines - tail + 1, lines))
+    return "head_tail", text, tuple(span for span in spans if span.start <= span.end)
+
+
+def is_document(facts: FileFacts) -> bool:
+    """Return whether a file is prose or a manifest: its beginning says most."""
+    return facts.tag == "doc" or (facts.tag == "config" and facts.role == "build")
+
+
+def _lines_within(text: str, size: int) -> int:
+    """Return the number of whole lines at the head of a text within a size, at least one."""
+    return max(text.count("\n", 0, size), 1)
 
 
 def head_tail(

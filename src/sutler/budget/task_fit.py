@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from sutler.budget.allocate import Grant, Offer, Prices, fit_below, fit_exactly
 from sutler.budget.chance import Candidate, Stop, chances, fits, stop_at
+from sutler.budget.crowded import OUTLINES_SHARE
 from sutler.budget.excerpt import Looked, cut, lens_for, look, widened
 from sutler.budget.fit import (
-    OUTLINES_SHARE,
     Fitted,
     Ledger,
     best_paid,

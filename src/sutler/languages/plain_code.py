@@ -52,6 +52,15 @@ _OBJECTIVE_C = Shapes(
     depth="indent",
     imports=(r"[ \t]*#\s*(?:include|import)\s*[<\"]([^>\"\n]+)[>\"]",),
 )
+_HASKELL = Shapes(
+    definition=(
+        r"(?P<kind>module|data|newtype|type|class|instance) "
+        r"(?:[^=\n]{1,200}? => )?(?P<name>[\w.']+)"
+        r"|(?P<constant>[a-z_][\w']*) +::"
+    ),
+    depth="flat",
+    imports=(r"import\s+(?:qualified\s+)?([A-Z][\w.]*)",),
+)
 _GROOVY_TESTS = Tests(stem=rf"{AFFIX}|{SPEC}|{CAMEL}|{PREFIX}|.*[a-z0-9]IT", spec_folder=True)
 
 _code = partial(row, "program", shapes=CODE)
@@ -152,6 +161,7 @@ PLAIN_CODE: tuple[Language, ...] = (
         DASHES,
         shebangs="runghc runhaskell stack",
         manifests="stack.yaml cabal.project",
+        shapes=_HASKELL,
         tests=BY_SPEC,
         uses=Uses(imports=r"(?m)^import\s+(?:qualified\s+)?([A-Z][\w.]*)", dotted=True),
         entries=Entries(main=r"(?m)^main\s*::\s*IO\b", compiled=True),

@@ -28,7 +28,12 @@ SHELL = Language(
     shapes=None,
     tests=BY_AFFIX,
     entries=Entries(),
-    uses=Uses(imports=r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';]+)", beside=True),
+    uses=Uses(
+        imports=r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';]+)",
+        beside=True,
+        definitions=r"(?m)^(?:function[ \t]+)?([A-Za-z_][\w:.-]{3,})[ \t]*\(\)",
+        mentions=r"[A-Za-z_][\w:.-]{3,}",
+    ),
     manifests=(),
     ecosystems=(),
 )

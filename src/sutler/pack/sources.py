@@ -14,7 +14,11 @@ from sutler.survey.evidence import is_aside, tree_of
 from sutler.survey.graph import by_imports, readable, users, weights
 from sutler.survey.javascript import read_package
 from sutler.survey.keys import key_files
+from sutler.survey.manifest import Surveyed, survey_manifest
+from sutler.survey.manifests import rank_of, reader_of
 from sutler.survey.module_files import Package
+from sutler.survey.needs import MAX_MANIFESTS
+from sutler.survey.packs import named_files
 from sutler.survey.starts import is_own
 
 MAX_SOURCES = 4_000
@@ -89,8 +93,30 @@ def _package_manifests(pairs: Iterable[Classified]) -> list[Classified]:
 
 
 def standing_of(root: Root, pairs: Sequence[Classified]) -> tuple[Iterable[str], Mapping[str, int]]:
-    """Return the key files, and the weight of each file."""
+    """Return the key files, and the weight of each file. Entry points precede other files."""
     own = own_sources(pairs)
-    used = users(read_sources(root, own, heads=True), workspace_packages(root, pairs))
+    sources = read_sources(root, own, heads=True)
+    used = users(sources, workspace_packages(root, pairs))
     weighed = weights(used, {entry.path: entry.size for entry, _ in own})
-    return [entry.path for entry, _ in key_files(pairs, weighed)], weighed
+    named = named_files(_surveyed(root, pairs, sources))
+    keys = [entry.path for entry, _ in key_files(pairs, weighed, named)]
+    starts = [path for path in named.starts if path in keys]
+    first = max(weighed.values(), default=0) + len(starts)
+    return keys, {**weighed, **{path: first - at for at, path in enumerate(starts)}}
+
+
+def _surveyed(
+    root: Root, pairs: Sequence[Classified], sources: Mapping[str, tuple[str, str]]
+) -> Surveyed:
+    """Return the manifest by the project's own manifest files, of which only paths leave."""
+    wanted = [
+        path for entry, _ in pairs if reader_of(path := entry.path) and entry.size <= MAX_BYTES
+    ]
+    texts: dict[str, str] = {}
+    with root.reader() as reader:
+        for path in sorted(wanted, key=rank_of)[:MAX_MANIFESTS]:
+            blob = reader.read(path, MAX_BYTES)
+            if isinstance(blob, Blob):
+                texts[path] = blob.data.decode("utf-8", "replace")
+    plain = {path: text for path, (_, text) in sources.items()}
+    return survey_manifest(pairs, texts, "", plain)

@@ -357,5 +357,24 @@ Classified = tuple[FileEntry, FileFacts]
 """A file with its properties by name."""
 
 
+_SCRIPT = FileFacts("text", "source", "code", "shell")
+_EXECUTABLE = 0o111
+
+
 def classified(snapshot: Snapshot) -> list[Classified]:
-    return [(entry, facts_of(entry.path)) for entry in snapshot.entries]
+    """Return the files with their facts. Executable files without an ending are scripts: `bin/x`,
+    `libexec/x`."""
+    pairs = [(entry, facts_of(entry.path)) for entry in snapshot.entries]
+    return [
+        (entry, _SCRIPT) if facts.type == "unknown" and _is_script(entry, facts) else (entry, facts)
+        for entry, facts in pairs
+    ]
+
+
+def _is_script(entry: FileEntry, facts: FileFacts) -> bool:
+    name = entry.path[entry.path.rfind("/") + 1 :]
+    return (
+        bool(entry.mode & _EXECUTABLE and entry.size)
+        and "." not in name
+        and (facts.category == "other" and facts.role == "source")
+    )

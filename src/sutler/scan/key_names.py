@@ -113,7 +113,7 @@ GENERATED_STARTS = ("zz_generated", "generated_", "moc_", "qrc_")
 GENERATED_WHOLE = frozenset(
     """
     configure aclocal.m4 ltmain.sh install-sh makefile.in lex.yy.c config.guess config.sub
-    bindata.go assemblyinfo.cs
+    bindata.go assemblyinfo.cs gradlew mvnw
     """.split()
 )
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.languages import Language
+from sutler.languages import Language, language_named
 from sutler.languages.extract import Structure, structure_of
 from sutler.languages.facts import Import, Symbol
 from sutler.languages.outline import Line, outline
@@ -141,7 +141,9 @@ def _spans(shapes: Sequence[Shape], lines: Sequence[str]) -> Iterator[Definition
         indent = _indent(lines[shape.line - 1])
         end = shape.line
         for number, line in enumerate(lines[shape.line :], shape.line + 1):
-            if line.strip() and _indent(line) <= indent:
+            if line.startswith(f"{shape.name} "):  # an equation below its signature
+                end = number
+            elif line.strip() and _indent(line) <= indent:
                 closes = _indent(line) == indent and re.match(r"\s*(?:end\b|[})\]])", line)
                 end = number if closes else end
                 break
@@ -221,3 +223,55 @@ def sentence(text: str) -> str:
     line = one_line(text, 400)
     match = re.match(r".+?[.!?](?=\s|$)", line)
     return one_line(match.group() if match else line, 200)
+
+
+_STRINGS = (
+    r'"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\''
+    r'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`(?:[^`\\]|\\.)*`'
+)
+
+
+@lru_cache(maxsize=64)
+def _tokens(language: str) -> re.Pattern[str]:
+    row = language_named(language)
+    comments = row.comments if row is not None else None
+    parts = [
+        rf"{re.escape(opens)}.*?(?:{re.escape(closes)}|\Z)"
+        for opens, closes in (comments.block if comments else ())
+    ]
+    parts += [rf"{re.escape(mark)}[^\n]*" for mark in (comments.line if comments else ())]
+    comment = "|".join(parts) or r"(?!)"
+    strings = (
+        _STRINGS.replace("|\\'(?:[^\\'", "|(?<![\\w&<])\\'(?:[^\\'")
+        if language == "rust"
+        else _STRINGS
+    )
+    if language == "shell":  # a backtick opens a command there
+        strings = strings.split("|`")[0]
+    return re.compile(rf"(?P<comment>{comment})|(?P<string>{strings})", re.DOTALL)
+
+
+def stripped(text: str, language: str) -> tuple[str, str]:
+    """Return the text without comments and docstrings, and the same without strings. Lines stay in
+    place."""
+    pattern = _tokens(language)
+    docstrings = language in ("python", "cython", "elixir")
+
+    uncommented: list[str] = []
+    bare: list[str] = []
+    at = 0
+    for match in pattern.finditer(text):
+        between, token = text[at : match.start()], match.group()
+        at = match.end()
+        blank = _NO_LINE_END.sub(" ", token)
+        if match["comment"] is not None:
+            uncommented += (between, blank)
+            bare += (between, blank)
+            continue
+        triple = docstrings and token.startswith(('"""', "'''"))
+        uncommented += (between, blank if triple else token)
+        bare += (between, token if len(token) < 3 else token[0] + blank[1:-1] + token[0])
+    return "".join([*uncommented, text[at:]]), "".join([*bare, text[at:]])
+
+
+_NO_LINE_END = re.compile(r"[^\n]")

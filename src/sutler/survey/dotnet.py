@@ -62,6 +62,19 @@ def read_project(path: str, text: str, tree: Tree) -> Found:
     )
 
 
+def read_shared(path: str, text: str, tree: Tree) -> Found:
+    """Read Directory.Build.props: packages of every project below it, which serve the build or
+    tests."""
+    shared = read_project(path, text, tree)
+    needs = [dependency(item.name, str(item.version or ""), "dev") for item in shared.dependencies]
+    return Found(
+        path=path,
+        ecosystem="",
+        dependencies=tuple(needs),
+        test_framework=shared.test_framework,
+    )
+
+
 def _is_test(needs: list[Dependency]) -> bool:
     """Return whether a project is for tests: such a program starts only in its runner."""
     return any(item.name.lower() == "microsoft.net.test.sdk" for item in needs)

@@ -20,11 +20,25 @@ _BY_TREE: tuple[tuple[str, str], ...] = (
 )
 
 
-def framework_by_tree(tree: Tree) -> str:
-    """Return the frameworks that file names indicate."""
-    return joined(
+_BY_COMMAND: tuple[tuple[str, str], ...] = (
+    (r"PlenaryBusted", "plenary"),
+    (r"\burchin\b", "urchin"),
+    (r"\bshellspec\b", "shellspec"),
+    (r"\bshunit2\b", "shunit2"),
+    (r"\bbats\b", "bats"),
+    (r"\bbusted\b", "busted"),
+    (r"\bpytest\b", "pytest"),
+)
+_COMMANDS = ("Makefile", "GNUmakefile", "justfile", "package.json")
+
+
+def framework_by_tree(tree: Tree, texts: Mapping[str, str]) -> str:
+    """Return the frameworks that file names indicate, else those that commands at the root run."""
+    by_name = joined(
         name for pattern, name in _BY_TREE if any(re.search(pattern, path) for path in tree.paths)
     )
+    commands = "\n".join(texts.get(name, "") for name in _COMMANDS)
+    return by_name or joined(name for pattern, name in _BY_COMMAND if re.search(pattern, commands))
 
 
 def framework_in_use(

@@ -38,6 +38,7 @@ unless the two are neighbours."""
 _REOPENS = re.compile(r"(?:^|/)(?:\w*migrations?|migrate|initializers|versions)/")
 """Folders whose files extend classes that are defined elsewhere."""
 _NAMESPACES = re.compile(r"(?m)^\s*(?:global\s+)?(?:using|namespace|open|Imports)\s[^\n]*")
+_HEADERS, _SOURCES = (".h", ".hpp", ".hh"), (".c", ".cpp", ".cc", ".cxx", ".m", ".mm")
 _SLASHED = frozenset({"c", "jvm", "dotnet", "swift", "php"})
 """Families whose comments begin with slashes and whose strings stand in double quotes."""
 _ASIDE_TEXT = re.compile(r'//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|"(?:[^"\\\n]|\\.)*"')
@@ -80,7 +81,13 @@ def weights(users_of: Mapping[str, Sequence[str]], sizes: Mapping[str, int]) -> 
     for path in sorted({*users_of, *uses}):
         twice = 2 * len(users_of.get(path, ()))
         tied[path] = twice + min(uses[path], twice + MOST_UNUSED)
-    return {path: ties * isqrt(sizes.get(path, 0)) for path, ties in tied.items()}
+    weighed = {path: ties * isqrt(sizes.get(path, 0)) for path, ties in tied.items()}
+    for header in [path for path in weighed if path.endswith(_HEADERS)]:
+        stem = header.rsplit(".", 1)[0]
+        for source in [f"{stem}{end}" for end in _SOURCES if f"{stem}{end}" in weighed]:
+            weighed[source] = max(weighed[source], weighed[header])
+            weighed[header] //= 2  # it declares what the source defines
+    return weighed
 
 
 class _Names:
@@ -93,7 +100,10 @@ class _Names:
             if not pattern or _REOPENS.search(path):
                 continue
             table = self._definers.setdefault(kin, {})
-            for name in set(compiled(pattern).findall(_bare(kin, text))):
+            names = set(compiled(pattern).findall(_bare(kin, text)))
+            if kin == "shell":  # a script is called by its name
+                names.add(basename(path))
+            for name in names:
                 table.setdefault(name, []).append(path)
 
     def used(self, path: str, language: str, text: str) -> Iterator[str]:

@@ -122,7 +122,7 @@ _GRADLE = re.compile(
     r"|test(?:Implementation|Compile|RuntimeOnly|CompileOnly)|androidTestImplementation"
     r"|debugImplementation)"
     r"\s*\(?\s*(?:platform\(|enforcedPlatform\()?\s*"
-    r"(?:[\"']([\w.-]+):([\w.-]+)(?::([^\"'@:]+))?[^\"']*[\"']|(libs\.[\w.]+)"
+    r"(?:[\"']([\w.-]+):([\w.-]+)(?::([^\"'@:]+))?[^\"']*[\"']|(libs\.[\w.]+|Libs\.[A-Z]\w*)"
     r"|kotlin\(\s*[\"']([\w-]+)[\"'])"
 )
 
@@ -227,6 +227,18 @@ def read_catalog(path: str, text: str, tree: Tree) -> Found:
         for alias, spec in mapping(data.get("libraries")).items()
     }
     return Found(path=path, ecosystem="", versions=versions)
+
+
+def read_constants(path: str, text: str, tree: Tree) -> Found:
+    """Read a Kotlin file of buildSrc: the coordinates behind `Libs.SOME_NAME`."""
+    constants = re.findall(
+        r"\bval\s+([A-Z]\w*)\s*=\s*\"([\w.-]+:[\w.-]+)(?::[^\"]*)?\"", tame(text)
+    )
+    return Found(
+        path=path,
+        ecosystem="",
+        versions={f"Libs.{name}": f"{coordinates}@" for name, coordinates in constants},
+    )
 
 
 def _library(spec: Any, numbers: dict[str, Any]) -> tuple[str, str]:

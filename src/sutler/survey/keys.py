@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from math import isqrt
 
 from msgspec import Struct
@@ -128,6 +129,12 @@ def key_files(
         if judged.importance is not None:
             candidates.append((entry, judged))
     last = len(places)
+    # Of many entry points or members those that hold the central code come first.
+    crowded = len(named.starts) > limits.max_per_category
+    parts = Counter[str]()
+    for path, weight in central.items():
+        for folder in accumulate(path.split("/")[:-1], "{}/{}".format):
+            parts[folder] += weight
 
     def order(pair: Classified) -> tuple[int, int, int, int, int, int, str]:
         entry, facts = pair
@@ -135,9 +142,11 @@ def key_files(
         rank = _RANK[facts.importance or "medium"]
         if facts.category == "config":
             tool = bool(_ASIDE_CONFIG.search(path))
-            return rank, 0, path.count("/") + 10 * tool, places.get(path, last), 0, entry.size, path
+            deep = path.count("/") + 10 * tool
+            return rank, 0, deep, -parts[dirname(path)], places.get(path, last), entry.size, path
         if path in places:
-            return rank, 1, places[path], 0, 0, 0, path
+            worth = parts[dirname(path)] + central.get(path, 0)
+            return rank, 1, -worth if crowded else places[path], 0, 0, 0, path
         weight = central.get(path, 0) if central else isqrt(entry.size)
         if path in of_subject:
             return 1, 2, -subject_weight(path, entry.size), rank, 0, 0, path

@@ -62,7 +62,7 @@ def survey_manifest(
         named = joined(name for name in named.split(", ") if name != "xctest") if used else named
         framework = joined([used, named])
     else:
-        framework = joined([named or used, *others]) or framework_by_tree(tree)
+        framework = joined([named or used, *others]) or framework_by_tree(tree, texts)
     name = _name(main, scope, root_name)
     large = _large(kinds, scope, weights)
     manifest = Manifest(
@@ -72,7 +72,7 @@ def survey_manifest(
         structure_summary=_structure(entries),
         dependencies=_dependencies(_tooled(main + scope, large) + tests, everything),
         entry_points=entry_points(
-            _kin_of(main + scope, large), entries, {**(sources or {}), **texts}
+            _kin_of(main + scope, large), entries, {**(sources or {}), **texts}, root_name
         ),
         build_system=_build_system(main, _kin_of(scope, large), large, tree) or UNSET,
         test_framework=framework or UNSET,
@@ -94,7 +94,8 @@ def _scope(everything: list[Found]) -> tuple[list[Found], list[Problem]]:
         if "/" not in package.path or dirname(package.path).lower() == "requirements"
     ]
     if not any(package.ecosystem for package in shallow):
-        depth = min((package.path.count("/") for package in ahead if package.ecosystem), default=0)
+        deep = [package for package in ahead if package.ecosystem and not _is_of_scripts(package)]
+        depth = min((package.path.count("/") for package in deep), default=0)
         shallow += [
             package
             for package in ahead
@@ -111,17 +112,23 @@ def _scope(everything: list[Found]) -> tuple[list[Found], list[Problem]]:
     return sorted(chosen.values(), key=lambda package: rank_of(package.path)), loops
 
 
+def _is_of_scripts(package: Found) -> bool:
+    """Return whether a manifest is a list of requirements deep in the tree: those of scripts
+    beside it."""
+    return package.build_system == "pip" and package.path.count("/") > 1
+
+
 _TEST_FOLDER = re.compile(r"(?:^|/)tests?/", re.IGNORECASE)
 
 
 def _test_members(scope: list[Found], everything: list[Found]) -> list[Found]:
-    """Return members of the workspace that only test it: their dependencies count as development
-    dependencies."""
+    """Return members of the workspace that only test it, and what they share: their dependencies
+    count as development dependencies."""
     named = {member for package in scope for member in package.members}
     members = [
         package
         for package in everything
-        if package.path in named and _TEST_FOLDER.search(package.path)
+        if (package.path in named or not package.ecosystem) and _TEST_FOLDER.search(package.path)
     ]
     return [
         replace(
@@ -357,7 +364,7 @@ def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
     shared = versions.get(item.name)
     if shared is None:
         return item
-    if item.name.startswith("libs."):
+    if item.name.startswith(("libs.", "Libs.")):
         name, _, version = shared.partition("@")
         return Dependency(name, item.type, version or UNSET)
     return Dependency(item.name, item.type, shared) if item.version is UNSET else item

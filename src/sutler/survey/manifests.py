@@ -79,6 +79,7 @@ _BY_PATTERN: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"requirements[\w.-]*\.(?:txt|in)$"), python.read_requirements),
     (re.compile(r".*\.(?:cs|fs|vb)proj$"), dotnet.read_project),
     (re.compile(r".*\.slnx?$"), dotnet.read_solution),
+    (re.compile(r"directory\.build\.(?:props|targets)$"), dotnet.read_shared),
     (re.compile(r".*\.gemspec$"), scripting.read_gemspec),
     (re.compile(r".*\.podspec$"), scripting.read_podspec),
     (re.compile(r".*\.rockspec$"), other_languages.read_rockspec),
@@ -94,6 +95,8 @@ def reader_of(path: str) -> Reader | None:
         return infrastructure.read_role if path.split("/")[-2:-1] == ["meta"] else None
     if basename(dirname(path)).lower() == "requirements" and name.endswith((".txt", ".in")):
         return python.read_requirements
+    if path.startswith("buildSrc/") and name.endswith(".kt"):
+        return jvm.read_constants
     found = _EXACT.get(name)
     return found or next((reader for pattern, reader in _BY_PATTERN if pattern.match(name)), None)
 

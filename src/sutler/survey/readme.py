@@ -39,8 +39,7 @@ _ASIDE = re.compile(
     r"|sponsor|thanks?|for more"
     r"|you can|you should|if you|we are|we're|to (?:install|use|get|run|build)|this (?:readme"
     r"|document|file|page|branch"
-    r"|functionality|feature|reposi\w+ is (?:archived|deprecated|no longer)"
-    r"|project is (?:archived|deprecated|no longer))"
+    r"|functionality|feature|\w+ (?:is|was|has been) (?:now )?(?:archived|deprecated|no longer))"
     r"|looking for|want to|quick ?start|jump to|it is recommended|in other words|documentation"
     r"|the documentation|the latest|english|translations?|.{0,40}\bversion of this"
     r"|(?:switch|change) language)\b",
@@ -71,6 +70,7 @@ _HOW_TO = re.compile(
     r"|documentation|how to|deploy\w*|test\w*|links|community|help|table of contents|contents)\b"
 )
 """A heading that begins the instructions, after the description."""
+_SECTION = re.compile(r"(?m)^#{2,6}\s")
 NEAR = 12
 CLOSE = 4
 """Number of paragraphs that are searched for a definition: of the project by its name, and of
@@ -97,8 +97,13 @@ def first_sentence(text: str, name: str = "") -> str:
     if about[:1] and about[0] not in defining and len(title.split()) < 3:
         defining = [*about[:1], *defining]  # a tagline right below a bare name
     chosen = [*(named if names else []), *defining]
-    if named[:1] and defining[:1] and sentences.index(defining[0]) < sentences.index(named[0]) - 3:
-        chosen = [defining[0]]
+    if named[:1] and defining[:1]:
+        place = sentences.index(named[0])
+        above = _SECTION.split(text, maxsplit=1)[0]  # a section further down has a story to tell
+        if sentences.index(defining[0]) < place - 3 or plain.index(prose[place]) >= len(
+            _paragraphs(above)
+        ):
+            chosen = [defining[0]]
     fallback = [title] if len(title.split()) >= 3 else [*close, *sentences]
     return one_line(next(iter([*chosen, *fallback]), ""))
 

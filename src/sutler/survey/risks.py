@@ -6,21 +6,25 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import accumulate, islice, zip_longest
+
+from msgspec import Struct
 
 from sutler.languages import language_named
 from sutler.languages.base import NOTEBOOK_ENDS
 from sutler.scan.classify import Classified
-from sutler.survey.code import LONG_FUNCTION, CodeFacts
+from sutler.survey.code import LONG_FUNCTION, CodeFacts, stripped
 from sutler.survey.keys import DERIVED
 from sutler.survey.starts import is_own
 from sutler.survey.subjects import subjects
 from sutler.survey.wire import RiskHotspot, RiskType
 
 MAX_HOTSPOTS = 20
+ENOUGH_HOTSPOTS = 6
+"""A project with fewer hotspots shows its most branching functions, too."""
 MAX_INDICATORS = 8
 MAX_MATCHES = 50
+MAX_FUNCTIONS = 4
 LONG_FILE = 800
 MANY_IMPORTS = 20
 MANY_IMPORTERS = 10
@@ -28,6 +32,9 @@ MANY_BRANCHES = 150
 BRANCHY = 15
 FEW_BRANCHES = 3
 """A long function with fewer is a declaration: a schema, a table, a form."""
+SOME_BRANCHES = 6
+"""A file with fewer only declares, and who uses it is no risk. A function with as many is worth
+a look in a project without a longer one."""
 LONGEST_LINE = 5_000
 FEW_LINES = 60
 """Users of a file of at most this many lines are no coupling: it only names something."""
@@ -43,6 +50,7 @@ _PY = frozenset({"python"})
 _TF = frozenset({"terraform", "hcl"})
 _YAML = frozenset({"yaml"})
 _JVM = frozenset({"java", "kotlin"})
+_SHELL = frozenset({"shell"})
 _KEPT_SAFE = (
     r"(?i:passw|secret|token|salt|credential|signature|session|(?:api|app|licen[sc]e)_?key)"
 )
@@ -84,6 +92,10 @@ _SECURITY: tuple[_Row, ...] = (
      r"(?<![\w.])(?:strcpy|strcat|gets|sprintf|vsprintf)\s*\(", "unbounded string function"),
     (frozenset({"ruby"}), "marshal|yaml|html_safe",
      r"\b(?:Marshal|YAML)\.load\b|\.html_safe\b", "deserialises or bypasses escaping"),
+    (_SHELL, "eval", r"(?m)^[ \t]*eval\s", "eval of a string"),
+    (_SHELL, "curl|wget", r"\b(?:curl|wget)\b[^\n|;]*\|\s*(?:sudo\s+)?(?:ba|z)?sh\b",
+     "runs what it downloads"),
+    (_SHELL, "rm -", r"\brm\s+-\w*r\w*\s+(?:--\s+)?\$", "removes the folder of a variable"),
     (_ANY, "password|passwd|secret|api_key|apikey",
      r"(?i)\b(?:password|passwd|secret|api_?key)\s{0,9}[:=]\s{0,9}[\"']"
      r"(?:\[REDACTED:|(?=[^\"'\s]{0,40}\d)[^\"'\s\[{<$%]{8,})",
@@ -111,6 +123,8 @@ _PERFORMANCE: tuple[_Row, ...] = (
 )
 _BRANCH = re.compile(
     r"\b(?:if|elif|else if|for|while|case|catch|except|when|match|rescue|unless)\b|&&|\|\||\?\?"
+    r"|^[ \t]+\|[ \t][^\n=]{1,120}[ \t]=[ \t]",  # a guard
+    re.MULTILINE,
 )
 _LOOP = re.compile(r"^(\s*)(?:for|while|foreach|loop)\b")
 _INDICATED: dict[RiskType, str] = {
@@ -136,8 +150,10 @@ def hotspots(
     hand-written code of the project counts; `users` are the users of each file."""
     used = users or {}
     of_subject = subjects(entries)
+    declared = frozenset(path.rsplit(".", 1)[0] + ".h" for path in texts if path[-2:] == ".c")
     uses = Counter(path for paths in used.values() for path in paths)
     ranked: dict[RiskType, list[tuple[int, RiskHotspot]]] = {kind: [] for kind in _INDICATED}
+    lesser: list[tuple[int, RiskHotspot]] = []
     for entry, facts in entries:
         path = entry.path
         if path not in texts or path not in code or path.endswith(NOTEBOOK_ENDS):
@@ -145,17 +161,18 @@ def hotspots(
         written = facts.tag == "code" and is_own(path, facts) and _is_program(facts.language)
         if not (written or path in of_subject) or _is_aside(path, texts[path]):
             continue
-        for kind, (weight, indicators) in _indicated(
+        for sight in _indicated(
             texts[path][:500_000],
             facts.language,
             code[path],
-            len(used.get(path, ())),
+            0 if path in declared else len(used.get(path, ())),
             uses[path],
             not _SCRIPT.search(path),
-        ).items():
-            if indicators:
-                shown = tuple(indicators[:MAX_INDICATORS])
-                ranked[kind].append((weight, RiskHotspot(path, kind, _INDICATED[kind], shown)))
+        ):
+            if sight.indicators:
+                shown = tuple(sight.indicators[:MAX_INDICATORS])
+                spot = RiskHotspot(path, sight.kind, _INDICATED[sight.kind], shown)
+                (lesser if sight.lesser else ranked[sight.kind]).append((sight.weight, spot))
     queues = [
         [spot for _, spot in sorted(rows, key=lambda row: (-row[0], row[1].path))][
             : _MOST.get(kind)
@@ -163,6 +180,8 @@ def hotspots(
         for kind, rows in ranked.items()
     ]
     turns = [spot for turn in zip_longest(*queues) for spot in turn if spot is not None]
+    lesser.sort(key=lambda row: (-row[0], row[1].path))
+    turns += [spot for _, spot in lesser[: max(ENOUGH_HOTSPOTS - len(turns), 0)]]
     return tuple(turns[:MAX_HOTSPOTS])
 
 
@@ -201,23 +220,42 @@ def _is_written_by_program(text: str) -> bool:
     )
 
 
+class _Indication(Struct, frozen=True):
+    """A kind of risk of one file. A `lesser` one counts only in a project with few others."""
+
+    kind: RiskType
+    weight: int
+    indicators: list[str]
+    lesser: bool = False
+
+
 def _indicated(
     text: str, language: str, facts: CodeFacts, importers: int, imported: int, waited_for: bool
-) -> dict[RiskType, tuple[int, list[str]]]:
-    """Return for each kind of risk its weight and its indicators."""
+) -> tuple[_Indication, ...]:
+    """Return the indications of each kind of risk."""
     uncommented, bare = stripped(text, language)
     names = _Places(facts)
     security = _lines_with(uncommented, bare, language, _SECURITY, names)
     slow = _lines_with(uncommented, bare, language, _PERFORMANCE, names) if waited_for else []
     loops = _nested_loops(bare, names)
-    weight, tangled = _complexity(bare, facts)
-    tied = _coupling(importers if facts.lines > FEW_LINES else 0, imported)
-    return {
-        "security": (len(security), security),
-        "performance": (len(slow) + 2 * len(loops), slow + loops),
-        "complexity": (weight + 2 * importers, tangled),
-        "coupling": (importers + imported if tied else 0, tied),
-    }
+    branching = [match.start() for match in _BRANCH.finditer(bare)]
+    functions = _functions(bare, facts, branching)
+    weight, tangled = _complexity(functions, facts, len(branching))
+    acts = facts.lines > FEW_LINES and len(branching) >= SOME_BRANCHES
+    tied = _coupling(importers, imported) if acts else []
+    some = [item for item in functions if item.branches >= SOME_BRANCHES] if not tangled else []
+    return (
+        _Indication("security", len(security), security),
+        _Indication("performance", len(slow) + 2 * len(loops), slow + loops),
+        _Indication("complexity", weight + 2 * importers, tangled),
+        _Indication("coupling", importers + imported, tied),
+        _Indication(
+            "complexity",
+            some[0].weight if some else 0,
+            [item.text for item in some[:MAX_FUNCTIONS]],
+            lesser=True,
+        ),
+    )
 
 
 class _Places:
@@ -230,58 +268,6 @@ class _Places:
         """Return ` in name` for the innermost definition around the line."""
         around = [item for item in self._functions if item.line <= line <= item.end]
         return f" in {min(around, key=lambda item: item.length).name}" if around else ""
-
-
-_STRINGS = (
-    r'"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\''
-    r'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`(?:[^`\\]|\\.)*`'
-)
-
-
-@lru_cache(maxsize=64)
-def _tokens(language: str) -> re.Pattern[str]:
-    row = language_named(language)
-    comments = row.comments if row is not None else None
-    parts = [
-        rf"{re.escape(opens)}.*?(?:{re.escape(closes)}|\Z)"
-        for opens, closes in (comments.block if comments else ())
-    ]
-    parts += [rf"{re.escape(mark)}[^\n]*" for mark in (comments.line if comments else ())]
-    comment = "|".join(parts) or r"(?!)"
-    strings = (
-        _STRINGS.replace("|\\'(?:[^\\'", "|(?<![\\w&<])\\'(?:[^\\'")
-        if language == "rust"
-        else _STRINGS
-    )
-    if language == "shell":  # a backtick opens a command there
-        strings = strings.split("|`")[0]
-    return re.compile(rf"(?P<comment>{comment})|(?P<string>{strings})", re.DOTALL)
-
-
-def stripped(text: str, language: str) -> tuple[str, str]:
-    """Return the text without comments and docstrings, and the same without strings. Lines stay in
-    place."""
-    pattern = _tokens(language)
-    docstrings = language in ("python", "cython", "elixir")
-
-    uncommented: list[str] = []
-    bare: list[str] = []
-    at = 0
-    for match in pattern.finditer(text):
-        between, token = text[at : match.start()], match.group()
-        at = match.end()
-        blank = _NO_LINE_END.sub(" ", token)
-        if match["comment"] is not None:
-            uncommented += (between, blank)
-            bare += (between, blank)
-            continue
-        triple = docstrings and token.startswith(('"""', "'''"))
-        uncommented += (between, blank if triple else token)
-        bare += (between, token if len(token) < 3 else token[0] + blank[1:-1] + token[0])
-    return "".join([*uncommented, text[at:]]), "".join([*bare, text[at:]])
-
-
-_NO_LINE_END = re.compile(r"[^\n]")
 
 
 def _lines_with(
@@ -323,27 +309,53 @@ _TEST_NAME = re.compile(r"tests?[._]|test_")
 """Inline tests, as in Rust."""
 
 
-def _complexity(bare: str, facts: CodeFacts) -> tuple[int, list[str]]:
-    """Return the functions with most branches and most lines, and the file as a whole. The weight
-    is that of the worst function."""
+class _Function(Struct, frozen=True):
+    """A function with its branches and lines."""
+
+    name: str
+    line: int
+    length: int
+    branches: int
+
+    @property
+    def weight(self) -> int:
+        return self.branches * 3 + self.length
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}: {self.branches} branches, {self.length} lines (line {self.line})"
+
+
+def _functions(bare: str, facts: CodeFacts, branching: Sequence[int]) -> list[_Function]:
+    """Return the functions, the worst first. `branching` are the places of branches."""
     starts = list(accumulate([len(line) + 1 for line in bare.split("\n")], initial=0))
-    branching = [match.start() for match in _BRANCH.finditer(bare)]
-    rows: list[tuple[int, str]] = []
+    functions: list[_Function] = []
     for item in facts.definitions:
         if item.kind != "function" or not item.end or _TEST_NAME.match(item.name):
             continue
         first, last = (starts[min(line, len(starts) - 1)] for line in (item.line - 1, item.end))
         branches = bisect_left(branching, last) - bisect_left(branching, first)
-        if (item.length > LONG_FUNCTION and branches >= FEW_BRANCHES) or branches > BRANCHY:
-            figures = f"{branches} branches, {item.length} lines (line {item.line})"
-            rows.append((branches * 3 + item.length, f"{item.name}: {figures}"))
-    rows.sort(key=lambda row: (-row[0], row[1]))
-    out = [text for _, text in rows[:4]]
-    if facts.lines > LONG_FILE:
+        functions.append(_Function(item.name, item.line, item.length, branches))
+    return sorted(functions, key=lambda item: (-item.weight, item.text))
+
+
+def _complexity(
+    functions: Sequence[_Function], facts: CodeFacts, branches: int
+) -> tuple[int, list[str]]:
+    """Return the functions with most branches and most lines, and the file as a whole if it has
+    more than declarations. The weight is that of the worst function."""
+    worst = [
+        item
+        for item in functions
+        if (item.length > LONG_FUNCTION and item.branches >= FEW_BRANCHES)
+        or item.branches > BRANCHY
+    ]
+    out = [item.text for item in worst[:MAX_FUNCTIONS]]
+    if facts.lines > LONG_FILE and worst:
         out.append(f"{facts.lines:,} lines")
-    if len(branching) > MANY_BRANCHES:
-        out.append(f"{len(branching)} branches in the file")
-    return (rows[0][0] if rows else facts.lines // 20) + len(branching) // 2, out
+    if branches > MANY_BRANCHES:
+        out.append(f"{branches} branches in the file")
+    return (worst[0].weight if worst else facts.lines // 20) + branches // 2, out
 
 
 def _coupling(importers: int, imported: int) -> list[str]:

@@ -203,7 +203,7 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
         description=one_line(
             field(r"description:\s*\"([^\"]*)\"", text)
             or field(r"@description\s+\"([^\"]*)\"", text)
-            or field(r"description:\s*\"\"\"\s*\n(.*?)\n\s*\n", text)
+            or field(r"description:\s*\"\"\"\s*([^\"]+?)(?:\n\s*\n|\s*\"\"\")", text)
             or field(r"defp?\s+description\b[^\n]*\n?\s*\"+\s*([^\"]*)\"", text)
         ),
         dependencies=tuple(needs),

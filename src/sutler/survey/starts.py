@@ -25,6 +25,10 @@ _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|(?<![:\"'])//[^\n]*")
 _CONDITION = re.compile(r"(?m)^[ \t]*#[ \t]*(if(?:def|ndef)?|el\w+|endif)\b([^\n]*)")
 _SYSTEM = re.compile(r"(?i)win|unix|linux|apple|posix|have_|cplusplus|unicode|^\s*1\b")
 """Macros of a system or a compiler; any other condition is a person's choice of another program."""
+_GENERATOR = re.compile(r"(?i)[\w-]*generators?/")
+"""Modules that write code or documents of the project, beside its programs."""
+_COMPLETE = frozenset({"haskell"})
+"""Ecosystems whose manifests declare every program, if they declare one."""
 _PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs)(?:/.*)?)?")
 _SCRIPT = re.compile(r"<script\b[^>]*\bsrc=[\"']/?(?:\./)?([\w./-]+\.[jt]sx?)[\"']", re.IGNORECASE)
 
@@ -41,10 +45,13 @@ def is_own(path: str, facts: FileFacts) -> bool:
 
 
 def entry_points(
-    scope: Sequence[Found], entries: Sequence[Classified], sources: Mapping[str, str]
+    scope: Sequence[Found],
+    entries: Sequence[Classified],
+    sources: Mapping[str, str],
+    project: str = "",
 ) -> tuple[str, ...]:
     """Return the declarations of the manifests, then programs by their language, then by name
-    alone. `sources` are the available texts."""
+    alone. `sources` are the available texts, `project` is the project's name."""
     own: dict[str, FileFacts] = {
         entry.path: facts for entry, facts in entries if is_own(entry.path, facts)
     }
@@ -66,15 +73,18 @@ def entry_points(
     named = [path for path in dict.fromkeys(declared) if path in own and _runs(path, sources)]
     # Beside declared programs a script serves developers; a go.mod declares none.
     scripted = all(path.endswith(".go") for path in named)
+    complete = {package.ecosystem for package in scope if package.commands} & _COMPLETE
     programs = _near(
         path
         for path, facts in own.items()
-        if _is_program(path, facts, sources) or (scripted and _is_script(path, facts, sources))
+        if (facts.language not in complete and _is_program(path, facts, sources))
+        or (scripted and _is_script(path, facts, sources, project))
     )
     named += [path for path in programs if path not in named]
     if "main.go" in named:  # `go install` builds it; those below cmd/ generate or check
         named = [path for path in named if not path.startswith("cmd/")]
     named += [path for path in _pages(own, sources) if path not in named]
+    named = [path for path in named if not _GENERATOR.match(path)] or named
     if any(_is_app(path) for path in programs):  # an application's package is no entry of its own
         named = [path for path in named if basename(path) != "__init__.py"]
     if not named:
@@ -179,12 +189,13 @@ def _on_demand(text: str, main: str) -> bool:
     return any(asked)
 
 
-def _is_script(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool:
-    """Return whether a file is a shell script in a folder for programs."""
-    if facts.language != "shell":
+def _is_script(path: str, facts: FileFacts, sources: Mapping[str, str], project: str) -> bool:
+    """Return whether a file is a shell script in a folder for programs, or one with the project's
+    name."""
+    if facts.language != "shell" or not sources.get(path, "").startswith("#!"):
         return False
-    folders = ("bin", "exe") if "." in basename(path) else ("", "bin", "exe")
-    return sources.get(path, "").startswith("#!") and dirname(path) in folders
+    named = basename(path) == project and dirname(path) in ("", "libexec")
+    return named or dirname(path) in ("bin", "exe", "src/bin")
 
 
 def _pages(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:

@@ -103,7 +103,7 @@ def test_a_table_in_code_has_no_outline_worth_its_name() -> None:
 
 def test_a_file_takes_a_fifth_of_a_budget_that_has_no_room_for_all() -> None:
     files = {"first.py": CODE, "second.py": CODE}
-    levels = [section.level for section in compose(files, 3 * len(CODE) // 2).fitted.sections]
+    levels = [section.level for section in compose(files, 5 * len(CODE) // 4).fitted.sections]
     assert levels == ["outline", "outline"]
     roomy = compose({**files, "third.py": CODE}, 5 * len(CODE) // 2).fitted.sections
     assert [section.level for section in roomy] == ["full", "outline", "outline"]

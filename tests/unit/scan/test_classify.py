@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sutler.languages import LANGUAGES, language_of_shebang
-from sutler.scan.classify import extractable, facts_of
+from sutler.paths import RelPath
+from sutler.scan.classify import classified, extractable, facts_of
+from sutler.scan.snapshot import FileEntry, Snapshot
 
 TESTS = frozenset(
     """
@@ -172,3 +174,20 @@ def test_shebang(head: str, language: str) -> None:
 )
 def test_extractable(path: str, shown: bool) -> None:
     assert extractable(facts_of(path)) is shown
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "script"),
+    [
+        ("libexec/oar-row", 0o100755, True),
+        ("libexec/oar-row", 0o100644, False),
+        ("test/oar", 0o100755, False),
+        ("LICENSE", 0o100755, False),
+        ("data.bin", 0o100755, False),
+    ],
+)
+def test_executable_files_without_an_ending_are_scripts(path: str, mode: int, script: bool) -> None:
+    """Nothing else tells a script from data before it is read."""
+    entry = FileEntry(RelPath(path), 10, mode=mode)
+    ((_, facts),) = classified(Snapshot((entry,), (), ()))
+    assert (facts.language == "shell") is script

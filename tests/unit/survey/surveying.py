@@ -5,19 +5,19 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from sutler.paths import RelPath
-from sutler.scan.classify import facts_of
-from sutler.scan.snapshot import FileEntry
+from sutler.scan.classify import classified
+from sutler.scan.snapshot import FileEntry, Snapshot
 from sutler.survey.evidence import Found, tree_of
 from sutler.survey.manifest import Surveyed, survey_manifest
 from sutler.survey.manifests import read_all
 
 
 def survey(files: dict[str, str]) -> Surveyed:
-    entries = [
-        (FileEntry(RelPath(path), len(text)), facts_of(path))
+    entries = tuple(
+        FileEntry(RelPath(path), len(text), mode=0o100755 if text[:2] == "#!" else 0o100644)
         for path, text in sorted(files.items())
-    ]
-    return survey_manifest(entries, files, "folder")
+    )
+    return survey_manifest(classified(Snapshot(entries, (), ())), files, "folder")
 
 
 def only(files: dict[str, str]) -> Found:

@@ -154,3 +154,11 @@ def test_tests_beside_the_code_are_no_part_of_its_outline() -> None:
 )  # fmt: skip
 def test_outlines_of_what_is_no_code(path: str, text: str, outline: tuple[str, ...]) -> None:
     assert code_facts(path, text).outline == outline
+
+
+def test_functions_of_haskell_with_their_equations() -> None:
+    text = "module A where\n\nfind :: Int -> Maybe Int\nfind 1 = Just 1\nfind x\n  | x > 2 = Nothing\n\nlast = 1\n"
+    rows = [
+        (item.kind, item.name, item.line, item.end) for item in code_facts("A.hs", text).definitions
+    ]
+    assert rows[1:] == [("function", "find", 3, 6)]

@@ -41,3 +41,19 @@ def test_what_a_test_project_needs_serves_development() -> None:
         ("Microsoft.NET.Test.Sdk", "dev", "17"),
         ("Newtonsoft.Json", "dev", "13"),
     ]
+
+
+def test_packages_that_all_tests_share() -> None:
+    """`Directory.Build.props` adds packages to every project below its folder."""
+    reference = '<Project><ItemGroup><PackageReference Include="{}"/></ItemGroup></Project>'
+    found = survey(
+        {
+            "src/A/A.csproj": reference.format("Dapper"),
+            "Directory.Build.props": reference.format("Nerdbank.GitVersioning"),
+            "tests/Directory.Build.props": reference.format("xunit"),
+            "tests/A.Tests/A.Tests.csproj": "<Project></Project>",
+        }
+    )
+    assert (found.manifest.project_name, found.manifest.test_framework) == ("folder", "xunit")
+    kinds = [(name, kind) for name, kind, _ in dependencies(found)]
+    assert kinds == [("Dapper", "runtime"), ("Nerdbank.GitVersioning", "dev"), ("xunit", "dev")]

@@ -93,3 +93,22 @@ def test_weight_counts_users_what_is_used_and_size() -> None:
     sizes = {"constants.py": 400, "core.py": 10_000, "all.py": 400}
     weighed = weights(by, sizes)
     assert weighed["core.py"] > weighed["constants.py"] > weighed["all.py"] > 0
+
+
+def test_scripts_use_each_other_by_name_and_by_function() -> None:
+    texts = {
+        "libexec/oar-row": "#!/bin/sh\noar-log fine\nstroke_count 2\n",
+        "libexec/oar-log": "#!/bin/sh\necho\n",
+        "lib/count.sh": "stroke_count() {\n  echo\n}\n",
+    }
+    assert users({path: ("shell", text) for path, text in texts.items()}) == {
+        "libexec/oar-log": ["libexec/oar-row"],
+        "lib/count.sh": ["libexec/oar-row"],
+    }
+
+
+def test_a_source_precedes_its_header() -> None:
+    """The header declares what the source defines; users name the header alone."""
+    used = {"a.h": ["x.c", "y.c", "a.c"], "a.c": ["x.c"]}
+    weighed = weights(used, {"a.c": 400, "a.h": 400, "x.c": 100, "y.c": 100})
+    assert weighed["a.c"] > weighed["a.h"]

@@ -67,3 +67,12 @@ def test_gradle_with_a_version_catalogue() -> None:
         ("junit:junit", "dev", "4.13"),
         ("org.jetbrains.kotlin:kotlin-test", "dev", ""),
     ]
+
+
+def test_coordinates_that_constants_of_the_build_hold() -> None:
+    files = {
+        "build.gradle.kts": "dependencies { implementation(Libs.CORE_KTX) }",
+        "settings.gradle.kts": "",
+        "buildSrc/src/main/kotlin/Libs.kt": 'object Libs { const val CORE_KTX = "a.core:core-ktx" }',
+    }
+    assert dependencies(survey(files)) == [("a.core:core-ktx", "runtime", "")]

@@ -98,6 +98,12 @@ def test_kinds(
         ({"Cargo.toml": '[package]\nname = "x"\ndescription = "It."\n[workspace]\nmembers = ["tool"]', "src/main.rs": "",
           "tool/Cargo.toml": '[package]\nname = "tool"\npublish = false', "tool/src/main.rs": ""}, ("src/main.rs",)),
         ({"x.gemspec": 's.name = "x"', "lib/x.rb": "", "myapp/config.ru": "run App", "myapp/app.rb": ""}, ("lib/x.rb",)),
+        ({"bin/oar": "#!/bin/sh\n", "libexec/folder": "#!/bin/sh\n", "libexec/oar-row": "#!/bin/sh\n", "release": "#!/bin/sh\n"},
+         ("bin/oar", "libexec/folder")),
+        ({"x.cabal": "name: x\nexecutable x\n  main-is: Main.hs\n", "Main.hs": "main :: IO ()\n", "ci.hs": "main :: IO ()\n"},
+         ("Main.hs",)),
+        ({"settings.gradle": "", "cli/src/main/java/A.java": "public static void main(String[] a)",
+          "oar-generator/src/main/java/B.java": "public static void main(String[] a)"}, ("cli/src/main/java/A.java",)),
     ],
 )  # fmt: skip
 def test_entry_points(files: dict[str, str], starts: tuple[str, ...]) -> None:

@@ -140,3 +140,8 @@ def test_requirements_and_pipfile() -> None:
         ("pytest", "dev"),
     ]
     assert (pipfile.build_system, pipfile.test_framework) == ("pipenv", "pytest")
+
+
+def test_requirements_of_a_script_deep_in_the_tree_are_its_own() -> None:
+    files = {"bin/oar": "#!/bin/sh\n", "plugins/row/scripts/requirements.txt": "requests\n"}
+    assert dependencies(survey(files)) == []

@@ -10,6 +10,14 @@ from sutler.survey.readme import first_sentence, is_readme, opening, own_readmes
     [
         ("# Title\n\nThis tool does one thing. And more.\n", "This tool does one thing."),
         (
+            "# Oar\n\nSmall rowing engine in C.\n\n## Story\n\nOar aims to be a simple boat.\n",
+            "Small rowing engine in C.",
+        ),
+        (
+            "# Oar\n\n**This role has been deprecated in favour of another.**\n\nRows boats well and far.\n",
+            "Rows boats well and far.",
+        ),
+        (
             "Title\n=====\n\n.. image:: x\n   :alt: y\n\nA *very* `simple` thing it is.\n",
             "A very simple thing it is.",
         ),

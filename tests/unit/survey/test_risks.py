@@ -7,7 +7,7 @@ from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import FileEntry
 from sutler.survey.code import code_facts
 from sutler.survey.graph import users
-from sutler.survey.risks import MAX_HOTSPOTS, hotspots
+from sutler.survey.risks import ENOUGH_HOTSPOTS, MAX_HOTSPOTS, hotspots
 from sutler.survey.wire import RiskHotspot
 
 
@@ -99,20 +99,58 @@ def test_complexity() -> None:
     )
 
 
+BRANCHES = "if x:\n    y = 1\n" * 6
+
+
 def test_coupling_out_and_in() -> None:
+    """A file without branches declares names: its users are no risk."""
     foreign = "".join(f"import m{n}\n" for n in range(30))
-    own = "".join(f"import u{n}\n" for n in range(12))
+    own = "".join(f"import u{n}\n" for n in range(12)) + BRANCHES
     files = (
         {"a.py": foreign + own + "".join(f"import v{n}\n" for n in range(15))}
         | {f"v{n}.py": "y = 1\n" for n in range(15)}
         | {f"u{n}.py": "from core.base import x\n" for n in range(12)}
-        | {"core/base.py": "x = 1\n" * 100}
+        | {"core/base.py": "x = 1\n" * 100 + BRANCHES}
+        | {f"w{n}.py": "from core.names import x\n" for n in range(12)}
+        | {"core/names.py": "x = 1\n" * 100}
     )
     found = {spot.path: spot.indicators for spot in spots(files) if spot.risk_type == "coupling"}
     assert found == {
         "a.py": ("uses 27 files of the project",),
         "core/base.py": ("used by 12 files",),
     }
+
+
+def test_a_project_without_long_functions_shows_its_branching_ones() -> None:
+    plain = "def f{n}(x):\n" + "    if x:\n        x = 1\n" * 7
+    files = {f"m{n}.py": plain.format(n=n) for n in range(9)} | {
+        "flat.py": "def g(x):\n    x = 1\n"
+    }
+    found = spots(files)
+    assert [spot.path for spot in found] == [f"m{n}.py" for n in range(ENOUGH_HOTSPOTS)]
+    assert found[0].indicators == ("f0: 7 branches, 15 lines (line 1)",)
+    long = "def h(x):\n" + "    if x:\n        x = 1\n" * 40
+    assert next(spot.path for spot in spots({"long.py": long} | files)) == "long.py"
+
+
+def test_a_header_is_not_coupled_beside_its_source() -> None:
+    body = "    if (x) { x = 1; }\n" * 30 + "}\n" + "\n" * 60
+    use = '#include "part.h"\nint f(void) { return first(1); }\n'
+    found = spots(
+        {f"u{n}.c": use for n in range(12)}
+        | {"part.c": "int first(int x) {\n" + body}
+        | {"part.h": "int first(int x);\nstatic inline int next(int x) {\n" + body}
+    )
+    assert [spot.path for spot in found if spot.risk_type == "coupling"] == ["part.c"]
+
+
+def test_a_shell_script_that_runs_what_it_loads() -> None:
+    files = {"run.sh": 'eval "$1"\ncurl -s $url | sudo bash\nrm -rf $dir\necho eval\n'}
+    assert spots(files)[0].indicators == (
+        "eval of a string (line 1)",
+        "runs what it downloads (line 2)",
+        "removes the folder of a variable (line 3)",
+    )
 
 
 def test_at_most_twenty_most_indicators_first() -> None:

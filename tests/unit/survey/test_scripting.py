@@ -85,3 +85,20 @@ def test_a_gemfile_beside_a_gemspec_is_for_developers() -> None:
     found = only({"Gemfile": 'gemspec\ngem "minitest"\n'})
     assert [(item.name, item.type) for item in found.dependencies] == [("minitest", "dev")]
     assert found.test_framework == "minitest"
+
+
+def test_a_description_between_triple_quotes() -> None:
+    text = 'def project do\n [app: :oar,\n  description: """\n  Rows a boat\n  """,\n  deps: deps()]\nend\n'
+    assert only({"mix.exs": text}).description == "Rows a boat"
+
+
+@pytest.mark.parametrize(
+    ("files", "framework"),
+    [
+        ({"Makefile": "test:\n\tnvim -c PlenaryBustedDirectory lua/tests\n"}, "plenary"),
+        ({"package.json": '{"scripts": {"test": "urchin test"}}', "a.sh": "a\n"}, "urchin"),
+        ({"Makefile": "test:\n\tbats test\n", "test/a.bats": "x\n"}, "bats"),
+    ],
+)
+def test_a_framework_that_only_a_command_names(files: dict[str, str], framework: str) -> None:
+    assert survey(files).manifest.test_framework == framework

@@ -297,8 +297,9 @@ def _add_content(out: argparse._ArgumentGroup) -> None:
     one_of(
         out,
         "--rest",
-        ("outline", "list", "none"),
-        "files that do not fit whole, or after the stop: outline, list (names) or none",
+        ("auto", "outline", "list", "none"),
+        "files that do not fit whole, or after the stop: outline, list (names) or none; "
+        "default auto: outline below 200,000 bytes without a goal, else list",
     )
     switch(
         out,
