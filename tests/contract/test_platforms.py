@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 LIMIT = 280
 TESTS = (
     "tests/unit/store/test_atomic.py",
-    "tests/unit/pack/test_parallel.py",
+    "tests/unit/test_parallel.py",
     "tests/unit/pack/test_cache.py",
     "tests/unit/pack/test_project.py",
     "tests/contract/test_plain_platform.py",

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sutler.pack import parallel
 from sutler.pack.report import Batch
 from sutler.pack.steps import PackRun
+from sutler.parallel import ordered
 from sutler.scan.classify import classified
 
 
@@ -43,6 +43,6 @@ def make(run: PackRun) -> Iterator[bytes]:
         workers = run.workers()
         run.learn(batches, workers)
         run.begin()
-        built = parallel.ordered(build, len(batches), workers, Batch)
+        built = ordered(build, len(batches), workers, Batch)
         yield from run.seal(built)
     run.record()

@@ -20,12 +20,13 @@ from sutler.formats import assembled, shape
 from sutler.formats.assembly import SectionFrame, joined, section_frame
 from sutler.formats.document import CleanText, Listing, Preamble, Section
 from sutler.formats.tree import drawing_limit, drawn_within
-from sutler.pack import parallel, report
+from sutler.pack import report
 from sutler.pack.cache import NO_CACHE, cache_for
 from sutler.pack.left_out import LeftOut, below_drawing, left_out, lines_of
 from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
 from sutler.pack.scope import Scope
 from sutler.pack.tree_secrets import shared_values, without_secret_names
+from sutler.parallel import ordered, workers_for
 from sutler.scan.classify import Classified
 from sutler.scan.snapshot import Excluded, Snapshot
 from sutler.secrets.cleaner import (
@@ -155,7 +156,7 @@ class PackRun:
             vocabulary.expect_much()
         raw = self.tokens is None and self._clean is as_it_is
         enough = ENOUGH_RAW if raw else ENOUGH
-        return 0 if self.watch is not None else parallel.workers_for(size, enough)
+        return 0 if self.watch is not None else workers_for(size, enough)
 
     def learn(self, batches: Sequence[range], workers: int) -> None:
         """Collect the secrets of the project, before anything is built. Without a limit all files
@@ -178,7 +179,7 @@ class PackRun:
             self._loader.problems.clear()  # reported when the file is loaded
             return seen
 
-        looked = parallel.ordered(look, len(batches), workers, list[Seen])
+        looked = ordered(look, len(batches), workers, list[Seen])
         secrets: list[tuple[str, str]] = []
         for choice, file in zip(self._order, chain.from_iterable(looked), strict=True):
             self.cache.learn(choice.entry.path, file.record)

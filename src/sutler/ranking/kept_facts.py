@@ -6,20 +6,21 @@ records that the present query needs."""
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from zlib import crc32
 
 import msgspec
+from msgspec.structs import replace
 
 from sutler.errors import SutlerError
 from sutler.languages.facts import Facts
 from sutler.languages.table import facts_version
+from sutler.parallel import alone, ordered, workers_for
 from sutler.ranking.index import Doc
 from sutler.store import home
-from sutler.system import cores, fs
+from sutler.system import fs
 
 LIMIT = 48_000_000
 """Limit of a log in bytes. A query reads all of it, and verifies only the records that it uses."""
@@ -28,9 +29,6 @@ SEPARATE_ABOVE = 48
 not end the run."""
 CHUNK = 12
 _LENGTH, _CHECK, _KEY = 4, 4, 16  # bytes
-
-Batch = list[tuple[str, str]]
-"""Paths and clean texts."""
 
 
 class KeptFacts:
@@ -92,18 +90,40 @@ class KeptFacts:
             fs.close(descriptor)
 
     def _extracted(self, paths: Sequence[str]) -> Iterator[bytes]:
+        workers = workers_for(len(paths), SEPARATE_ABOVE)
+        if not workers:
+            yield from map(self._fresh, paths)
+            return
+        batches = [paths[at : at + CHUNK] for at in range(0, len(paths), CHUNK)]
+
+        def work(index: int) -> list[bytes]:
+            if index:
+                return list(map(self._fresh, batches[index - 1]))
+
+            self._text(paths[0])
+            return []
+
+        def again(index: int) -> list[bytes]:
+            return list(map(self._alone, batches[index - 1]))
+
+        every = ordered(work, len(batches) + 1, workers, list[bytes], again)
+        for encoded in every:
+            yield from encoded
+
+    def _fresh(self, path: str) -> bytes:
         from sutler.languages.extract import extract
 
-        if len(paths) < SEPARATE_ABOVE:
-            for path in paths:
-                yield _encode(extract(path, self._text(path)))
-            return
-        batches = (
-            [(path, self._text(path)) for path in paths[at : at + CHUNK]]
-            for at in range(0, len(paths), CHUNK)
-        )
-        for encoded in _in_workers(batches):
-            yield from encoded
+        return _encode(extract(path, self._text(path)))
+
+    def _alone(self, path: str) -> bytes:
+        """Return the facts of a file of a batch in which a parser crashed. The file on which it
+        crashes is indexed by its words alone."""
+        from sutler.languages.extract import extract
+
+        facts = alone(lambda: self._fresh(path), bytes)
+        if facts is not None:
+            return facts
+        return _encode(replace(extract("unparsed.txt", self._text(path)), status="failed"))
 
 
 def _record(key: bytes, data: bytes) -> bytes:
@@ -135,53 +155,3 @@ def _decoded(record: bytes | memoryview | None) -> Facts | None:
         return _decode(record[_CHECK + _KEY :])
     except msgspec.DecodeError:
         return None
-
-
-def _in_workers(batches: Iterator[Batch]) -> Iterator[list[bytes]]:
-    """Yield the encoded facts of each batch in order, from one process for each core. A few batches
-    are queued ahead, never all."""
-    from collections import deque
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
-    workers = cores()
-    pool = ProcessPoolExecutor(workers, initializer=gc.disable)  # a parse leaves no cycles
-    waiting: deque[tuple[Batch, Future[list[bytes]]]] = deque()
-    try:
-        for batch in batches:
-            waiting.append((batch, pool.submit(extract_batch, batch)))
-            while len(waiting) > workers * 2:
-                yield waiting[0][1].result()
-                waiting.popleft()
-        while waiting:
-            yield waiting[0][1].result()
-            waiting.popleft()
-    except BrokenProcessPool:
-        # A parser crashed. What is left goes one file at a time, each in a process of its own; of
-        # the culprit only the words count.
-        for batch in [*(batch for batch, _ in waiting), *batches]:
-            yield [_alone(path, text) for path, text in batch]
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def extract_batch(batch: Batch) -> list[bytes]:
-    """Return encoded facts: MessagePack takes less time than pickle between processes."""
-    from sutler.languages.extract import extract
-
-    return [_encode(extract(path, text)) for path, text in batch]
-
-
-def _alone(path: str, text: str) -> bytes:
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
-    from msgspec.structs import replace
-
-    from sutler.languages.extract import extract
-
-    try:
-        with ProcessPoolExecutor(1) as pool:
-            return pool.submit(extract_batch, [(path, text)]).result()[0]
-    except BrokenProcessPool:  # a parser crashed on it: this file is indexed by its words alone
-        return _encode(replace(extract("unparsed.txt", text), status="failed"))

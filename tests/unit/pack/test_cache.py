@@ -187,8 +187,8 @@ def test_a_memory_of_raw_packs_never_speaks_for_clean_ones(tmp_path: Path) -> No
 def use_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sutler.pack.steps.ENOUGH", 10)
     monkeypatch.setattr("sutler.pack.load.BATCH_BYTES", 1000)
-    monkeypatch.setattr("sutler.pack.parallel.cores", lambda: 2)
-    monkeypatch.setattr("sutler.pack.parallel.may_fork", lambda: True)
+    monkeypatch.setattr("sutler.parallel.cores", lambda: 2)
+    monkeypatch.setattr("sutler.parallel.may_fork", lambda: True)
 
 
 def test_children_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +243,7 @@ def test_files_that_are_cut_are_kept_too(
     if workers:
         use_children(monkeypatch)
     first = pack(root)
-    monkeypatch.setattr("sutler.pack.parallel.may_fork", lambda: False)
+    monkeypatch.setattr("sutler.parallel.may_fork", lambda: False)
     monkeypatch.setattr("sutler.pack.scope.cleaner", _unused)
     monkeypatch.setattr("sutler.pack.steps.token_counter", _unused)
     assert pack(root) == first

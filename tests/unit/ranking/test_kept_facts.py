@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sutler.languages.extract import extract
+from sutler.languages.facts import Facts
 from sutler.ranking import kept_facts
 from sutler.ranking.index import Doc
 from sutler.ranking.kept_facts import KeptFacts
@@ -68,6 +70,26 @@ def test_many_files_go_to_worker_processes() -> None:
     source = texts(kept_facts.SEPARATE_ABOVE + 5)
     facts = KeptFacts(NAME, "rules", source, os.environ)(docs(len(source.texts)))
     assert [one.symbols[0].name for one in facts] == [f"f{i}" for i in range(len(facts))]
+
+
+def test_a_file_that_crashes_the_parser_is_known_by_its_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The run goes on, and all other files have their facts."""
+    parent, parse = os.getpid(), extract
+
+    def crash(path: str, text: str) -> Facts:
+        if path == "m30.py" and os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return parse(path, text)
+
+    monkeypatch.setattr("sutler.languages.extract.extract", crash)
+    monkeypatch.setattr("sutler.parallel.cores", lambda: 2)
+    source = texts(kept_facts.SEPARATE_ABOVE + 5)
+    facts = KeptFacts(NAME, "rules", source, os.environ)(docs(len(source.texts)))
+    assert [one.status for one in facts if one.status != "parsed"] == ["failed"]
+    assert facts[30].status == "failed"
+    assert facts[30].terms
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from sutler.pack.parallel import ordered
+from sutler.parallel import alone, ordered
 from sutler.system import may_fork
 
 
@@ -107,3 +107,19 @@ def test_a_process_that_ignores_the_end_of_children_gets_every_answer() -> None:
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert answers == list(map(work, range(7)))
+
+
+def test_failed_work_may_be_done_in_another_way() -> None:
+    parent = os.getpid()
+
+    def deadly(index: int) -> int:
+        if index == 3 and os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return index
+
+    assert list(ordered(deadly, 6, 2, int, lambda index: -index)) == [0, 1, 2, -3, 4, -5]
+
+
+def test_work_alone_has_a_result_or_none() -> None:
+    assert alone(lambda: b"x" * 1_000_000, bytes) == b"x" * 1_000_000
+    assert alone(lambda: os.kill(os.getpid(), signal.SIGKILL), bytes) is None

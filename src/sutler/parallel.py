@@ -29,13 +29,17 @@ def workers_for(size: int, enough: int) -> int:
 
 
 def ordered(
-    work: Callable[[int], T], count: int, workers: int, kind: type[T]
+    work: Callable[[int], T],
+    count: int,
+    workers: int,
+    kind: type[T],
+    again: Callable[[int], T] | None = None,
 ) -> Generator[T, None, None]:
     """Yield `work(0)` to `work(count - 1)`. Worker `n` of `w` takes the indices 1 + n, 1 + n + w …
 
     Results travel as MessagePack of `kind`. A worker whose results are not read yet waits at its
     full pipe, so memory stays bounded. Work that a worker failed to do is repeated here, so that
-    its error is raised in the caller."""
+    its error is raised in the caller; `again` does it in another way."""
     if not workers or count < 2:
         yield from map(work, range(count))
         return
@@ -48,10 +52,21 @@ def ordered(
         yield first
         for index in range(1, count):
             data = pool.answer(index)
-            yield decode(data) if data else work(index)
+            yield decode(data) if data else (again or work)(index)
     finally:
         gc.unfreeze()
         pool.close()
+
+
+def alone(work: Callable[[], T], kind: type[T]) -> T | None:
+    """Return the result of `work` in a process of its own; None if that ends without one."""
+    pool = _Pool(lambda _: work(), 2, 1)
+    try:
+        pool.start()
+        data = pool.answer(1)
+    finally:
+        pool.close()
+    return msgspec.msgpack.decode(data, type=kind) if data else None
 
 
 class _Pool(Generic[T]):
