@@ -113,7 +113,7 @@ def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | 
     root = build(paths)
     if limit is None:
         return draw(root)
-    if _may_fit([path.rpartition("/")[2] for path in paths], cost, limit):
+    if _may_fit(paths, cost, limit):
         full = draw(root)
         if cost(full) <= limit:
             return full
@@ -126,19 +126,30 @@ def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | 
     return ""
 
 
-def _may_fit(names: Sequence[str], cost: Callable[[str], int], limit: int) -> bool:
-    """Return whether a drawing with these rows can cost about `limit`, by the lowest cost of a
+def _may_fit(paths: Sequence[str], cost: Callable[[str], int], limit: int) -> bool:
+    """Return whether a drawing of these paths can cost about `limit`, by the lowest cost of a
     sample. The estimate may exceed it by half, since the other rows may be shorter."""
-    some = names[:: len(names) // _SAMPLE + 1]
-    least = cost("".join([f"├── {quote(name)}\n" for name in some]))
-    return least * len(names) <= 1.5 * limit * max(len(some), 1)
+    if len(paths) > 1.5 * limit:  # a row costs at least one unit
+        return False
+    some = paths[:: len(paths) // _SAMPLE + 1]
+    least = cost("".join(map(_row, some)))
+    return least * len(paths) <= 1.5 * limit * max(len(some), 1)
+
+
+def _row(path: str) -> str:
+    """Return the row of a path, or one that costs less."""
+    return f"{'    ' * min(path.count('/'), DEEPEST)}├── {quote(path.rpartition('/')[2])}\n"
 
 
 def _folders(root: Node, depth: int) -> list[str]:
-    """Return the names of the directories of a drawing with so many levels."""
-    names: list[str] = []
-    level = [root]
+    """Return the paths of the directories of a drawing with so many levels."""
+    paths: list[str] = []
+    level = [("", root)]
     for _ in range(depth):
-        names += [name for node in level for name in node.directories]
-        level = [child for node in level for child in node.directories.values()]
-    return names
+        level = [
+            (f"{above}/{name}" if above else name, child)
+            for above, node in level
+            for name, child in node.directories.items()
+        ]
+        paths += [path for path, _ in level]
+    return paths

@@ -26,10 +26,11 @@ from msgspec.structs import replace
 
 from sutler.budget.shrink import outline_text
 from sutler.formats.document import PROCESSED, CleanText, Finding, Section
-from sutler.languages.table import facts_version
+from sutler.languages import __file__ as languages
 from sutler.scan.root import Blob, Root
 from sutler.scan.snapshot import FileEntry
 from sutler.scan.text import Loaded
+from sutler.secrets.cleaner import newest_in, redactor_mark
 from sutler.store import home
 from sutler.version import VERSION
 
@@ -265,8 +266,6 @@ def cache_for(
     select another one."""
     rules = ""
     if settings.flag("redact"):
-        from sutler.secrets.cleaner import redactor_mark
-
         rules = redactor_mark()
     kind = (
         _FORMAT,
@@ -356,8 +355,9 @@ def kept_for_tree(
 @cache
 def _outliner() -> str:
     """Return a mark of our code for languages and of the installed packages, such as grammars."""
-    folder = os.path.join(os.path.dirname(msgspec.__file__), os.pardir)
-    return f"{facts_version()} {os.stat(folder).st_mtime_ns}"
+    ours = newest_in(os.path.dirname(languages))
+    packages = os.path.join(os.path.dirname(msgspec.__file__), os.pardir)
+    return f"{ours} {os.stat(packages).st_mtime_ns}"
 
 
 def _figures_name(name: str) -> str:

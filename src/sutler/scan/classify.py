@@ -65,6 +65,7 @@ class _Name(Struct, frozen=True, gc=False, eq=False):
 _interned = cache(_Name)
 
 
+@lru_cache(maxsize=1 << 16)
 def facts_of(path: str) -> FileFacts:
     """Classify a file by its path alone: three cache look-ups for a known name in a known
     directory."""

@@ -104,11 +104,11 @@ def redactor_mark() -> str:
     from sutler.secrets.format_table import __file__ as table
     from sutler.secrets.format_table import rules_digest
 
-    return f"{rules_digest()} {_newest(os.path.dirname(table))}"
+    return f"{rules_digest()} {newest_in(os.path.dirname(table))}"
 
 
-def _newest(folder: str) -> int:
-    """Return the time of the latest change of its code."""
+def newest_in(folder: str) -> int:
+    """Return the time of the latest change of a file in a folder of our code."""
     try:
         with os.scandir(folder) as listing:
             return max(entry.stat().st_mtime_ns for entry in listing if entry.is_file())

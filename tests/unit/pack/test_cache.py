@@ -227,7 +227,7 @@ def test_new_code_of_the_redactor_has_a_new_memory(
     """What an older redactor let pass is looked at again."""
     root = tree(tmp_path)
     pack(root)
-    monkeypatch.setattr("sutler.secrets.cleaner._newest", lambda _: 1)
+    monkeypatch.setattr("sutler.secrets.cleaner.newest_in", lambda _: 1)
     pack(root)
     assert len(facts()) == 2
 
