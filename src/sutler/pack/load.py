@@ -197,8 +197,10 @@ class Loader:
         if path in self.texts or (record is not None and not record.findings):
             return NOTHING_SEEN
         loaded = self.load(choice)
-        if not isinstance(loaded, Loaded):
-            return NOTHING_SEEN
+        return self.seen(loaded) if isinstance(loaded, Loaded) else NOTHING_SEEN
+
+    def seen(self, loaded: Loaded) -> Seen:
+        """Redact a text for its record in the cache and its markers."""
         clean = self._cache.redacted(loaded)
         if clean is None:
             clean = self._clean(loaded.text, loaded.path, loaded.data)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.root import Reader, Root
 from sutler.scan.snapshot import FileEntry, Problem, Snapshot
-from sutler.scan.text import decode
+from sutler.scan.text import Loaded, decode
 from sutler.secrets.cleaner import Clean, Numbering, Redactor, masked, numbered
 from sutler.store import home
 
@@ -84,24 +85,32 @@ def without_secret_names(
     names = masked(snapshot, numbered(hide, numbering))
     if names is snapshot:
         return snapshot, selection, frozenset()
-    present = {entry.path for entry in names.entries}
-    out = frozenset(entry.path for entry in snapshot.entries) - present
+    out = frozenset(_paths(snapshot)).difference(_paths(names))
     choices = tuple(choice for choice in selection.choices if choice.path not in out)
     listed = tuple(path for path in selection.listed if path not in out)
     return names, replace(selection, choices=choices, listed=listed), out
 
 
-def credential_secrets(reader: Reader, snapshot: Snapshot, clean: Clean) -> Iterator[Secret]:
+def _paths(snapshot: Snapshot) -> list[str]:
+    """Return every path that the cache may have a record of."""
+    return [*(one.path for one in snapshot.entries), *(one.path for one in snapshot.excluded)]
+
+
+def credential_secrets(
+    reader: Reader, snapshot: Snapshot, loader: Loader, cache: PackCache
+) -> Iterator[Secret]:
     """Yield the secrets of files that every pack excludes by name, such as `.env`: a copy of their
     values must not leave with another file."""
     out = [item.path for item in snapshot.excluded if item.reason == "credentials"]
     for path in [path for path in out if not path.endswith("/")][:_CREDENTIAL_FILES]:
         blob = reader.read(RelPath(path), _CREDENTIAL_BYTES)
-        decoded = None if isinstance(blob, Problem) or blob.links > 1 else decode(blob.data)
-        if decoded is not None:
-            from sutler.secrets.shared_values import values_of
-
-            yield from values_of(decoded.text, clean(decoded.text, path).text)
+        if isinstance(blob, Problem) or blob.links > 1:
+            continue
+        if (decoded := decode(blob.data)) is not None:
+            digest = sha256(blob.data).hexdigest()
+            seen = loader.seen(Loaded(RelPath(path), decoded.text, digest, len(blob.data)))
+            cache.learn(path, seen.record)
+            yield from seen.secrets
 
 
 def _named_in(paths: Sequence[str], values: SharedValues | None) -> frozenset[str]:
@@ -182,7 +191,7 @@ class TreeSecrets:
         self._secrets = dict(self.outside((), tree, cache))
         self._at = time.monotonic()
         values = self._compiled()
-        cache.forget(_named_in([entry.path for entry in tree.entries], values))
+        cache.forget(_named_in(_paths(tree), values))
         return values
 
     def outside(
@@ -196,7 +205,7 @@ class TreeSecrets:
         with self._opened().reader() as reader:
             loader = Loader(reader, clean, self._settings, cache)
             secrets = list(surveyed(loader, files, cache))
-            return [*secrets, *credential_secrets(reader, tree, clean)]
+            return [*secrets, *credential_secrets(reader, tree, loader, cache)]
 
     def hiding(self, clean: Clean) -> Clean:
         """Return a cleaner that also hides the values of the tree, and learns those of each

@@ -254,6 +254,39 @@ def _unused(*_: object) -> NoReturn:
     raise AssertionError("the cache holds the answer")
 
 
+def with_env(at: Path) -> Path:
+    root = tree(at)
+    (root / ".env").write_text("DB_PASSWORD=hG7kQ2pXw9Lz\n")
+    (root / "src" / "copy.py").write_text('ADDRESS = "hG7kQ2pXw9Lz"\n')
+    return root
+
+
+@pytest.mark.parametrize("limit", [0, 20_000])
+def test_credential_files_are_redacted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    """The values of `.env` are hidden in other files without a redactor; the cache holds none."""
+    root = with_env(tmp_path)
+    first = sutler.Project(root).pack(max_bytes=limit).text()
+    monkeypatch.setattr("sutler.pack.scope.cleaner", _unused)
+    assert sutler.Project(root).pack(max_bytes=limit).text() == first
+    assert "hG7kQ2pXw9Lz" not in first
+    assert b"hG7kQ2pXw9Lz" not in facts()[0].read_bytes()
+
+
+@pytest.mark.parametrize("limit", [0, 20_000, None])
+def test_no_credential_file_is_on_record_by_a_secret_name(
+    tmp_path: Path, limit: int | None
+) -> None:
+    """Neither by a pack nor by a server, which only learns the values of the tree (None)."""
+    root = with_env(tmp_path)
+    (root / "hG7kQ2pXw9Lz.key").write_text("no secret in here\n")
+    project = sutler.Project(root)
+    assert project.scan() if limit is None else project.pack(max_bytes=limit).text()
+    assert b".env" in facts()[0].read_bytes()
+    assert b"hG7kQ2pXw9Lz" not in facts()[0].read_bytes()
+
+
 def test_a_file_without_text_stays_on_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
