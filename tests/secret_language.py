@@ -12,6 +12,8 @@ import string
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from tests.secret_places import PLACES
+
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
 
@@ -316,7 +318,7 @@ def _path(file: str, rng: random.Random) -> str:
 
 
 def secrets(seed: int, count: int) -> Iterator[Sample]:
-    """`count` secrets for every template."""
+    """`count` secrets for every template and place."""
     rng = random.Random(seed)
     for file, templates in TEMPLATES.items():
         for template in templates:
@@ -327,6 +329,13 @@ def secrets(seed: int, count: int) -> Iterator[Sample]:
                 name, make = rng.choice(NAMES[kind]), rng.choice(VALUES[kind])
                 value = make(rng)
                 text = template.format(v=value, **_forms(name))
+                yield Sample(file, kind, _path(file, rng), f"first\n{text}\nlast\n", value)
+    for file, wanted, texts in PLACES:
+        for template in texts:
+            for _ in range(count):
+                kind = rng.choice(("password", "token")) if wanted == "any" else wanted
+                value = rng.choice(VALUES[kind])(rng)
+                text = template.format(v=value)
                 yield Sample(file, kind, _path(file, rng), f"first\n{text}\nlast\n", value)
 
 
@@ -340,6 +349,12 @@ def decoys(seed: int, count: int) -> Iterator[Sample]:
                 value = rng.choice(DECOYS).format(**forms)
                 text = template.format(v=value, **forms)
                 yield Sample(file, "placeholder", _path(file, rng), f"first\n{text}\nlast\n", "")
+    for file, _, texts in PLACES:
+        for template in texts:
+            for value in ("changeme", "password", "null", "example"):
+                text = template.format(v=value)
+                if "$6$" not in text:
+                    yield Sample(file, "placeholder", file, f"first\n{text}\nlast\n", "")
     for file, line in HARMLESS:
         for _ in range(count):
             forms = _forms(rng.choice(NAMES[rng.choice(list(NAMES))]))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from sutler.secrets import grammar, name_kinds, verdict
-from sutler.secrets.readers import BARE_VALUE, Candidate, Reader, Stretch, closing, heads
+from sutler.secrets.readers import BARE_VALUE, Candidate, How, Reader, Stretch, closing, heads
 
 _BACK, _AHEAD = 600, 300
 """Characters around a value in which its name is looked for."""
@@ -21,12 +21,13 @@ _SIBLING = re.compile(
     re.IGNORECASE,
 )
 _PARENT = re.compile(r"(?P<name>[\w.-]{2,80})[\"'\])]{0,3}[ \t]*(?::|=|=>)?\s*\Z")
+_ELEMENT_NAME = re.compile(r"<([\w:.-]{2,80})")
 _OF_A_FORM = re.compile(r"csrf|xsrf|authenticity|verification", re.IGNORECASE)
 _OPTION = re.compile(r"\(\s*[\"']-{0,2}(?P<name>[\w.-]{2,80})[\"']\s*,[^()]*\Z")
 _YAML_PARENT = re.compile(r"[\s-]*[\"']?(?P<name>[\w.-]{2,80})[\"']?:[ \t]*\Z")
 _SECURE_FLAG = re.compile(r"-\w{3,12}[ ]{1,4}")
 _MACHINE = re.compile(
-    r"(?:\bmachine[ \t]+\S+|^[ \t]*default)\s+(?:login[ \t]+\S+\s+)?(?:account[ \t]+\S+\s+)?\Z",
+    r"(?:[_/]password|\bconnect[ \t]+\S+)[ \t]+\Z|(?:\bmachine[ \t]+\S+|^[ \t]*default)\s+(?:login[ \t]+\S+\s+)?(?:account[ \t]+\S+\s+)?\Z",
     re.MULTILINE,
 )
 _JWK_MEMBER = re.compile(
@@ -36,8 +37,47 @@ _SEPARATOR_ROW = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*(?:\n|\Z)")
 _SQL_ITEM = re.compile(
     r"\s*(?P<open>')?(?P<value>(?(open)(?:[^'\\]|\\.|'')*|[^,()'\s]*))(?(open)')\s*(?P<end>[,)])"
 )
+_ELEMENT_VALUE = re.compile(r"[^<>\n]{1,2000}(?:\]\]>)?(?=</)")
+_PAIR_REST = re.compile(
+    r"[\"']?,?\s{0,40}[\"']?(?:\w{0,20}?value|val|default|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)",
+    re.IGNORECASE,
+)
+_PAIR_ELEMENT = re.compile(
+    r"(?:[\"'][^<>\n]{0,60}>\s{0,40}(?:<value>)?|(?P<row>:?[ ]?</[\w:-]{1,40}>:?\s{0,40})(?:<[\w:-]{1,40}>)?)"
+    r"[ ]?(?P<value>[^<>\s]{1,400})(?(row)(?=[ ]?</|\s)|(?=[ ]?</))",
+    re.IGNORECASE,
+)
 TABLES = (".csv", ".tsv")
 """Endings of files that `columns` reads."""
+
+
+def read_element(at: Stretch) -> Iterator[Candidate]:
+    for match in heads(grammar.ELEMENT, at, at.start):
+        value = _ELEMENT_VALUE.match(at.text, match.end(), at.end)
+        if value:
+            stop = value.end() - 3 * value.group().endswith("]]>")
+            yield Candidate(value.start(), stop, at.name(match), "element")
+
+
+def read_pair(at: Stretch) -> Iterator[Candidate]:
+    """Read `name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML
+    lists of settings."""
+    for match in heads(grammar.PAIR, at, at.start):
+        rest = _PAIR_REST.match(at.text, match.end())
+        if rest is None:
+            inside = _PAIR_ELEMENT.match(at.text, match.end())
+            if inside and not inside["value"].startswith("{"):
+                how: How = "apart" if inside["row"] and match[0].startswith("<") else "element"
+                yield Candidate(*inside.span("value"), at.name(match), how)
+            continue
+        end = at.text.find("\n", rest.end())
+        end = len(at.text) if end < 0 else end
+        if rest["open"]:
+            stop = closing(at.text, rest["open"], rest.end(), end)
+            if stop > 0:
+                yield Candidate(rest.end(), stop, at.name(match), "quoted")
+        elif value := BARE_VALUE.match(at.text, rest.end(), end):
+            yield Candidate(value.start(), value.end(), at.name(match), "bare")
 
 
 def read_value(at: Stretch) -> Iterator[Candidate]:
@@ -73,6 +113,7 @@ def _names(text: str, start: int, stop: int) -> Iterator[str]:
     if before.rfind("<") > before.rfind(">"):
         tag = before[before.rfind("<") :] + "\n" + after.partition(">")[0]
         names = [match["name"] for match in _SIBLING.finditer(tag)]
+        names += _ELEMENT_NAME.findall(tag)
         yield from (name for name in names if not _OF_A_FORM.search(name))
         return
     opening = _unclosed(before)
@@ -140,13 +181,13 @@ def read_secure(at: Stretch) -> Iterator[Candidate]:
 
 def read_login(at: Stretch) -> Iterator[Candidate]:
     """Read a line of netrc in any file: `machine host login name password V`, also over several
-    lines."""
+    lines; and directives and commands whose argument is a password: `requirepass V`."""
     for match in heads(grammar.LOGIN, at, at.start):
         start = match.end()
         before = at.text[max(0, start - _AHEAD) : match.start("word")]
         bare = BARE_VALUE.match(at.text, start, at.end)
-        if bare and _MACHINE.search(before):
-            yield Candidate(start, bare.end(), "password", "flag")
+        if bare and (match["word"] != "password" or _MACHINE.search(before)):
+            yield Candidate(start, start + len(bare.group().rstrip(";,")), "password", "flag")
 
 
 def read_jwk(at: Stretch) -> Iterator[Candidate]:
@@ -261,6 +302,8 @@ def columns(text: str) -> Iterator[Candidate]:
 
 
 READERS: tuple[Reader, ...] = (
+    read_element,
+    read_pair,
     read_value,
     read_secure,
     read_login,

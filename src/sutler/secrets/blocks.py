@@ -22,6 +22,11 @@ _LAST = re.compile(
     r"(?P<value>(?=[+/]*[A-Za-z0-9])[A-Za-z0-9+/]{1,15}={0,2})(?:\\n)?[\"'\s,;+\\)]{0,8}\Z"
 )
 _PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|[(){};]|[A-Za-z]\.[A-Za-z]")
+_FULL_ROW = 40
+_ROW = re.compile(
+    r"[ \t\"'+#*|>.-]{0,40}(?P<value>(?:[A-Za-z0-9+/]{40,200}|(?=[A-Za-z]*[0-9+/=])[A-Za-z0-9+/]{1,39})={0,2})(?:\\n)?[\"' \t\r,;+\\)]{0,8}$",
+    re.MULTILINE,
+)
 _MOST_LINES = 2000
 _MOST_INLINE = 16_384
 _NEAR = 400  # key material starts this close to the begin line's end
@@ -62,7 +67,7 @@ def _end_on_line(text: str, at: int, end: int) -> int:
 def _open_block(text: str, at: int, end: int, skip: int) -> Iterator[tuple[int, int]]:
     body = _body(text, end + 1, skip)
     inline = _MATERIAL.search(text, at, min(end, at + _NEAR))
-    if inline:
+    if inline and not _PROSE.search(text, at, end):
         yield inline.start(), _trim(text, inline.start(), end)
     elif body:
         # The begin line carries a marker too: a range that ends there shows that something was cut.
@@ -96,6 +101,19 @@ def _body(text: str, at: int, skip: int = 0) -> list[tuple[int, int]]:
             break
         at = stop + 1
     return spans
+
+
+def unwrapped(text: str, at: int) -> Iterator[tuple[int, int]]:
+    """Yield the lines that continue key material without a begin line, whose first line ends at
+    `at`."""
+    for _ in range(_MOST_LINES):
+        row = _ROW.match(text, text.find("\n", at) + 1 or len(text))
+        if row is None:
+            return
+        yield row.span("value")
+        at = row.end("value")
+        if len(row["value"]) < _FULL_ROW:
+            return
 
 
 def _trim(text: str, start: int, stop: int) -> int:

@@ -115,7 +115,7 @@ def widened(source: str) -> str:
 # hyperscan cannot look back but knows a word's beginning; nor ahead, so the forbidden continuations
 # of a word are spelled out.
 _NAMES = (
-    grammar.NAMES.replace(r"|(?<![a-z0-9].)(?:w(?![a-z])|in|at(?!h|ch|t))", "")
+    grammar.NAMES.replace(r"|(?<![a-z0-9].)(?:w(?![a-z])|in(?![gknt])|at(?!h|ch|t))", "")
     .replace(r"|(?<!\w.)id(?!e)", "")
     .replace(r"uth(?:orization|(?!or))|", "")
     + r"|(?:\b|_)p(?:w|in)"
@@ -127,11 +127,12 @@ _NAMED = (
     rf"|\bsid(?:[a-df-z0-9_.-]{_MORE})?"
     rf"|auth(?:o|(?:[a-np-z0-9_.-]|o(?:[a-qs-z0-9_.-]|rization)){_MORE})?)"
 )
+_NAMED_START = rf"(?:{_NAMES}|\bpat[^ht]|\bsid|auth(?:[^o]|o[^r]|orization))"
 _CLOSERS = r"(?:[\\\"'`\])*\x7d]|[ ][\])*\x7d]|\[[0-9]*\]|&quot;|&#3[49];|&apos;)*"
 _NAME = rf"{_NAMED}{_CLOSERS}[ \t]*"
 # From a separator to the first character of an opening quote: the text between is not checked.
-_SEP = r"(?:(?::[\w<>\[\]?&*.| \t]*|(?:\*?string|\[\]byte)[ ]+)?[:=!?|]*[:=][>-]?|->|\(|[\"'`;][\])*\x7d\\\"'`]*[ \t]*,)"
-_TO_QUOTE = r"[\w.:$@ \t()\[\]{|?]*[\"'`&\\]"
+_SEP = r"(?:(?:[?!]?:[\w<>\[\]?&*.'| \t]*|(?:\*?string|\[\]byte|as string|\{ get; [a-z ]*set; \})[ ]+)?[:=!?|]*[:=][>-]?|->|<-|[|?][|?:]|\(|\{|\.[a-z_]+\([|_ ]*|[\"'`;][\])*\x7d\\\"'`]*[ \t]*,)"
+_TO_QUOTE = r"[\w.:$@ \t()\[\]{|?<!]*[\"'`&\\]"
 
 _T, _Q = r"[\w/+=~-]", "[\"'`]"
 _END = rf"[^\\]{_T}"  # of a part, and no escape: `\n` ends the lines of many texts
@@ -139,27 +140,32 @@ _HEX, _CODE = r"0x[2-7][0-9a-f],[ ]?", r"(?:3[2-9]|[4-9][0-9]|1[012][0-9]),[ ]?"
 
 _TRIGGERS: dict[int, tuple[str, ...]] = {
     # One expression: a second one that begins with a name costs a third of the scan.
-    grammar.QUOTED: (rf"{_NAME}(?:(?:{_SEP}|[ \t](?:to|is|was):?[ ]){_TO_QUOTE}|[ \t][\"'`])",),
+    grammar.QUOTED: (
+        rf"{_NAME}(?:(?:{_SEP}|[ \t](?:to|or|is|was|with):?[ ]){_TO_QUOTE}|,[ ]?[<@bN]*[\"'`]|[ \t][\"'`])[^\n]",
+    ),
     grammar.BARE: (
-        rf"{_NAME}[:=?][=-]?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",
+        rf"{_NAME}(?:(?:[:=?][=-]?|：)[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]|:[ ][|>][-+]?\n|is (?:set to )?[!-~]*[0-9])",
     ),  # such a value begins without quote or bracket
     grammar.HEADER: (rf"{grammar.SCHEMES}(?:[ +:]|%20|[\"'],[ ]?[\"'])+[\w+/=.~%-]{{6}}",),
     grammar.FLAG: (
         rf"[\s\"'(`]--?(?:(?:[uaw]|user|pw|pass[\w-]*|[\w-]*(?:pass|{grammar.FLAG_WORDS}))[\"' =]|p)",
     ),
-    grammar.ELEMENT: (rf"{_NAMED}(?:[ ][^<>\n]*)?>[ ]?[^<>\s]",),
-    grammar.PAIR: (
-        rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?[\w.-]*(?:{grammar.NAMES})",
+    grammar.ELEMENT: (rf"{_NAMED}(?:[ ][^<>\n]*)?>[ ]?(?:<!\[cdata\[)?[^<>\s]",),
+    grammar.PAIR: (rf"{grammar.PAIR_LABEL}[ ]?[\"']?[\w.-]*{_NAMED_START}",),
+    grammar.SPACED: (
+        rf"(?:env|setx?|arg|param)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",
     ),
-    grammar.SPACED: (rf"(?:env|setx?|arg)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",),
     # Prose is full of the word, so the probe includes the text before it in such a file.
-    grammar.LOGIN: (r"(?:(?:machine|login|account)[ \t]+\S+|default)\s+password[ \t]+[!-~]",),
+    grammar.LOGIN: (
+        r"(?:(?:machine|login|account|connect)[ \t]+\S+|default|[_/]password)\s+password[ \t]+[!-~]",
+        widened(grammar.LOGIN_HEAD.replace(r"(?<![\w-])(?P<word>password|", "(?:")),
+    ),
     grammar.JOIN: (
         rf"{_END}{_Q}[ \t+.&<>|~\\]*(?:concat\()?\\?\r?\n?[ \t+.&<>|~]*[rbfu@]?{_Q}{_T}",
         rf"{_END}\\\r?\n[ \t]*{_T}",
-        rf"{_END}{_Q}\}}{_T}",
-        rf"{_END}[$#]?\{{{_Q}{_T}",
-        rf"(?:join|concat)\([\[(]?[\"']{_T}+[\"'],[ ]?[\"']{_T}",
+        rf"{_END}{_Q}[ ]?\}}(?:[$#]?\{{[ ]?{_Q})?{_T}",
+        rf"{_END}[$#]?\{{[ ]?{_Q}{_T}",
+        rf"(?:join|concat|paste0)\([\[(]?[\"']{_T}+[\"'],[ ]?[\"']{_T}",
         r"[\"']\]\.join",
     ),
     # Code is full of values; only those with letters and digits are read.

@@ -13,8 +13,11 @@ _PUBLIC = words("public-value")
 _ALGORITHMS = words("algorithm")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+")
 _PATTERN = re.compile(
-    r"\[[^\]\s]{1,40}\][+*{?]|^\[\^?\w-\w[^\]\s]*\]$|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$"
+    r"\[[^\]\s]{1,40}\][+*{?]|\[\^?[a-zA-Z0]-[a-zA-Z9][^\]\s]*\]|^\[\^?\w-\w[^\]\s]*\]$|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$"
 )
+_PUBLIC_KEY = re.compile(
+    r"MII..[DTjz]CC|MII[A-Za-z0-9]{2,3}jAN|M(?:FkwEwYHKoZ|HYwEAYHKoZ|IGfMA0GCSq|CowBQYDK2V)|(?:ssh-\w+ )?AAAA(?:[BC]3N|E2V)"
+)  # a certificate or a public key, in DER and in the form of SSH
 _POSITION = re.compile(r"\d{1,7}:\d{1,7}(?::|$)")
 _IDENTIFIERS = re.compile(
     r"\[?(?:TLS|SSL)_\w+(?:,\w*)*|S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]{1,8}-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
@@ -44,7 +47,7 @@ _REPEATED = re.compile(r"(.)\1{7}")
 _IDENTIFIER = re.compile(r"[A-Za-z]+\d?(?:[_.-][A-Za-z]+)+|[A-Za-z]+")
 _TRANSLATIONS = re.compile(
     r"(?:^|/)(?:langs?|languages?|locales?|l10n|i18n|localis?z?ations?|translations?)(?:/|\.[a-z]{2}\b)"
-    r"|/values-[a-z]{2}[\w-]*/|\.arb\Z|(?:^|/)bundles?/|_[a-z]{2}\.properties\Z",
+    r"|/values-[a-z]{2}[\w-]*/|\.arb\Z|(?:^|/)bundles?/|\.(?:po|pot|xlf|xliff|resx|strings)\Z|messages[\w-]*\.properties\Z|_[a-z]{2}\.properties\Z",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|creds|credential)")
@@ -58,6 +61,8 @@ def is_harmless(value: str) -> bool:
     lowered = value.lower()
     return (
         (value.isalpha() and not value.isascii())
+        or _is_other_script(value)
+        or _PUBLIC_KEY.match(value) is not None
         or lowered in _CODECS
         or lowered in _PUBLIC
         or _is_algorithm(lowered)
@@ -73,6 +78,11 @@ def is_harmless(value: str) -> bool:
         or _MIGRATION.fullmatch(value) is not None
         or _SHORTCUT.fullmatch(value) is not None
     )
+
+
+def _is_other_script(value: str) -> bool:
+    """Return whether more than half of a value is letters outside ASCII: words of a language."""
+    return not value.isascii() and sum(not char.isascii() for char in value) * 2 > len(value)
 
 
 def is_translation(value: str, path: str) -> bool:

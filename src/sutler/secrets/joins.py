@@ -7,6 +7,8 @@ and each part of a finding is replaced in its place."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from functools import lru_cache
 from typing import NamedTuple
 
 _MOST = 64  # parts of one literal
@@ -15,12 +17,12 @@ _OPERATOR = r"(?:(?:\+|\.{1,2}|&|<>|\|\||~|\.concat\()[ \t]{0,8})?"
 _LINE_END = r"\\?(?:\r?\n[ \t]{0,80})?"
 _BETWEEN = rf"[\"'`][ \t]{{0,8}}{_OPERATOR}{_LINE_END}{_OPERATOR}[rbfuRBFU@]?[\"'`]"
 _CONTINUED = r"\\\r?\n[ \t]{0,80}"
-_NESTED = r"[\"'`]\}|[$#]?\{[\"'`]"
+_NESTED = r"[\"'`][ ]?\}(?:[$#]?\{[ ]?[\"'`])?|[$#]?\{[ ]?[\"'`]"
 _LISTED = r"[\"'],[ ]?[\"']"
 _RUN = r"[\w/+=~-]{3,80}"
 JOIN_HEAD = (
     rf"[\w/+=~-]{{3}}(?:{_BETWEEN}|{_CONTINUED}|{_NESTED})[\w/+=~-]{{3}}"
-    rf"|(?:join|concat)\([\[(]?[\"']{_RUN}{_LISTED}[\w/+=~-]{{3}}"
+    rf"|(?:join|concat|paste0)\([\[(]?[\"']{_RUN}{_LISTED}[\w/+=~-]{{3}}"
     rf"|{_LISTED}{_RUN}[\"']\]\.join"
 )
 """Three characters of a token, the joint of two literals, and three more."""
@@ -32,7 +34,7 @@ _DIGIT = re.compile("[0-9]")
 _LEAST = 10  # characters on both sides of a seam, without a blank
 _TOKEN = re.compile(r"[\w/+=~.-]{0,400}")
 _PART = re.compile(r"[^\s\"'`\\<>{}$]{4,400}(?=[\"'`])")
-_OPENING = re.compile(r"[$#]?\{[\"'`](?=[\w/+=~.-]*\Z)")
+_OPENING = re.compile(r"[$#]?\{[ ]?[\"'`](?=[\w/+=~.-]*\Z)")
 _BEFORE_FIRST = re.compile(
     r"[=:](?P<drop>(?:\s|\(|\[|[\"']{2}\.join|(?i:concat))*)(?=[\"'`][^\"'`\n]*\Z)"
 )
@@ -94,6 +96,27 @@ def following(text: str, end: int) -> list[tuple[int, int]]:
     return spans
 
 
+@lru_cache(maxsize=4)
+def _fences(text: str) -> tuple[tuple[int, ...], ...]:
+    """Return the offsets of each mark that opens and closes a literal over several lines."""
+    return tuple(tuple(at.start() for at in re.finditer(mark, text)) for mark in _FENCES)
+
+
+def in_block(text: str, at: int) -> bool:
+    """Return whether a place is inside a literal over several lines: triple quotes, backticks, a
+    heredoc."""
+    if any(bisect_left(offsets, at) % 2 for offsets in _fences(text)):
+        return True
+    start = text.rfind("<<", max(0, at - _HEREDOC_REACH), at)
+    opened = _HEREDOC.match(text, start, at) if start >= 0 else None
+    return opened is not None and not re.search(rf"\n[ \t]*{opened[1]}\b", text[start:at])
+
+
+_FENCES = ('"""', "'''", "`")
+_HEREDOC = re.compile(r"<<[<~-]?[ ]?[\"']?([A-Za-z_]\w{0,40})[\"']?[^\n]{0,200}\n")
+_HEREDOC_REACH = 4000
+
+
 def _put_together(text: str, spans: list[tuple[int, int]]) -> Joined:
     parts, length = [], 0
     for start, stop in spans:
@@ -127,7 +150,7 @@ def _in_call(text: str, seam: re.Match[str]) -> bool:
     """Return whether literals with a comma between them are joined: `join([…])`, `[…].join("")`."""
     before = text[max(0, seam.start() - 120) : seam.start()].lower()
     return (
-        any(word in before for word in ("join([", "join((", "concat("))
+        any(word in before for word in ("join([", "join((", "concat(", "paste0("))
         or "].join(" in text[seam.end() : seam.end() + 200]
     )
 

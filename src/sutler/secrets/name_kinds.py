@@ -19,6 +19,7 @@ _KEY_PARTNERS = words("key-partner")
 _NEGATIVE_LAST = words("not-last")
 _NEGATIVE_FIRST = words("not-first")
 _AFTER_PASS = words("after-pass")
+_IN_OTHER_ALPHABETS = ("密码", "密碼", "口令", "ароль", "パスワード", "비밀번호")
 _WRITTEN_AS = re.compile(r"_?(?:base64|b64)_?url\Z", re.IGNORECASE)
 
 
@@ -27,12 +28,16 @@ def kind_of(name: str) -> Kind:
     """Return what a name indicates: a password, a secret, possibly a secret, or none."""
     plain = _WRITTEN_AS.sub("", name)
     parts = [word.lower() for word in WORD.findall(plain) if not word.isdigit()]
+    if name.endswith(_IN_OTHER_ALPHABETS):
+        return "password"
     if not parts:
         return "none"
     last, joined = parts[-1], "".join(parts)
     if "secwebsocket" in joined or joined.endswith(("publickey", "pubkey")):  # RFC 6455: in clear
         return "none"
-    if ("public" in parts and last in ("key", "keys", "token")) or name.startswith("data-"):
+    if "public" in parts and last in ("key", "keys", "token"):
+        return "none"
+    if name.startswith("data-") and not {"token", "secret", "api"} & {*parts}:
         return "none"
     if last == "hash" and _says_password(parts[:-1]):  # of MD5 and the like: has no form of its own
         return "weak"

@@ -59,25 +59,20 @@ class Stretch(NamedTuple):
 _NAME_LETTERS = string.ascii_letters + string.digits + "_.$@-"
 BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
 _NEXT_PAIR = re.compile(r";[A-Za-z_ ]{1,40}(?:\[\w{1,40}\])?=|;\Z")  # in a connection string
-_MORE_WORDS = re.compile(r"[.,;:!?)]?[ \t]{1,8}[A-Za-z.$(\"]")
+_MORE_WORDS = re.compile(r"[.,;:!?)]?[ \t]{1,8}[A-Za-z.$(\"']")
 _HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
 _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
 _FLAG_VALUE = re.compile(r"[^\s\"'`<>|&;-][^\s\"'`<>]{2,400}")
+_DIGIT = re.compile("[0-9]")
 _SPACED_VALUE = re.compile(r"[^\s\"'`<>]{3,400}")
-_ELEMENT_VALUE = re.compile(r"[^<>\n]{1,2000}(?=</)")
-_PAIR_REST = re.compile(
-    r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)",
-    re.IGNORECASE,
-)
-_PAIR_ELEMENT = re.compile(
-    r"[\"'][^<>\n]{0,60}>\s{0,40}(?:<value>)?[ ]?(?P<value>[^<>\s]{1,400})[ ]?</", re.IGNORECASE
-)
 _COMMANDS = re.compile(
-    r"(?<![-\w.])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
+    r"(?<![-\w.])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|twine|useradd|ldap\w+"
     r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b(?![(.=])",
     re.ASCII,
 )
-_REST_OF_FLAGS = ("rint", "rune", "erm", "ath")  # of `find`
+_SENTENCE_END = re.compile(r"[a-z]+[.,:]")
+_USER = re.compile(r"[^\s:%,]{0,80}[:%,]")
+_REST_OF_FLAGS = ("rint", "rune", "erm", "ath", "ass")  # of `find`, and of longer names
 _LOGIN_FIRST = (
     "docker",
     "podman",
@@ -132,18 +127,22 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             match["open"],
             match.end(),
         )
-        if separator in _WORDY and name.lower() in ("pass", "key", "keys"):
+        if separator in _WORDY and name.lower() in ("pass", "key", "keys") and name != "PASS":
             continue  # "arguments to pass to `run`"
-        if separator == "," and not match["close"].strip("])*}"):
+        apart = separator == "," and not match["close"].strip("])*}")
+        if apart and not _is_argument(at, match):
             continue
         empty = len(opener) == 2 and opener[0] == opener[1]
         if (empty or not separator) and at.text[here : here + 1] in _AFTER_STRING:
             continue  # the quote ends a string: `"no such token ", name`, `password = "";`
         if separator == ":" and _is_choice(at, match):
             continue
-        if match["wrap"].endswith("fingerprint(") or (separator == "::" and match["wrap"]):
-            continue  # `key = KeyFromFingerprint("…")`, `key::format_id("…")`
-        how = _how(separator)
+        if match["wrap"].endswith("fingerprint("):
+            continue  # `key = KeyFromFingerprint("…")`
+        if separator == "::" and match["wrap"] and not match["wrap"].startswith(("new", "from")):
+            here = match.end("sep")  # `key::format_id("…")`
+            continue
+        how = "apart" if apart else _how(separator)
         if (how == "call" and not name_kinds.is_setter(name)) or name_kinds.kind_of(name) == "none":
             continue
         more = (
@@ -151,7 +150,7 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
         )
         while (stop := closing(at.text, opener, here, at.end)) >= 0:
             after = stop + len(opener)
-            if not _is_key(at.text, match["wrap"], after, at.end):
+            if not _is_key(at.text, separator + match["wrap"], after, at.end):
                 yield Candidate(here, stop, name, _in_list(at, how, match["wrap"], after))
             here = after
             following = more.match(at.text, here, at.end) if more else None
@@ -163,10 +162,20 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
 
 
 _AFTER_STRING = (*",;)+]}&|: ", "")
-_SPOKEN = ("", "is", "was", "is:", "was:")
+_SPOKEN = ("", "is", "was", "is:", "was:", "with", "with:")
 _WORDY = (*_SPOKEN, "to", ",")
 _GOES_ON = re.compile(r"[ \t]?,[ \t]?[\w\"'`$\[{(-]")
 _COLON = re.compile(r"[ \t]?:(?!:)")
+
+
+def _is_argument(at: Stretch, head: re.Match[str]) -> bool:
+    """Return whether a name without quotes is an argument before its value: `(DB_PASSWORD, "…")`,
+    `{password, "…"}`."""
+    start = head.start("name")
+    left = _left(at.text, start)
+    return at.text[start - len(left) - 1 : start - len(left)] in ("(", "{", ":") or (
+        at.text[start : head.end("name")].isupper() and left.upper() == left
+    )
 
 
 def _is_choice(at: Stretch, head: re.Match[str]) -> bool:
@@ -178,7 +187,7 @@ def _is_choice(at: Stretch, head: re.Match[str]) -> bool:
 def _how(separator: str) -> How:
     if separator in ("==", "===", "!=", "!=="):
         return "compare"
-    if separator in ("(", ","):
+    if separator in ("(", ",", "or", "||", "{") or separator.endswith("("):
         return "call"
     return "apart" if separator in _SPOKEN else "quoted"
 
@@ -209,20 +218,26 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
     here = at.start
     while match := _search(grammar.BARE, at, here):
         here = match.end()
+        if yaml := _YAML.match(at.text, here):
+            yield Candidate(*yaml.span("value"), at.name(match), "bare")
+            continue
         value = BARE_VALUE.match(at.text, here, at.end)
         if value is None:
             continue
         if match["close"] == "}" and match["name"] == "pwd":  # ${PWD}: the working directory
             continue
         raw = value.group()
-        if raw[0] == ":" == at.text[here - 1]:  # `PKey::RSA`
+        if raw[0] == ":" == at.text[here - 1] or raw[0] == "&":  # `PKey::RSA`, `token=&page=2`
             continue
         raw = raw[: raw.find("&")] if raw.find("&") > 0 else raw
         if following := _NEXT_PAIR.search(raw):
             raw = raw[: following.start()]
         raw = raw.rstrip(",;)}].")
+        if _COMMAND.fullmatch(raw) or _ASSIGNED.match(at.text, here + len(raw), at.end):
+            continue
         if raw:
-            how: How = "prose" if _is_prose(at, match, here + len(raw)) else "bare"
+            prose = match[0].endswith(" ") and match[0][-4:-1] in (" is", " to")
+            how: How = "prose" if prose or _is_prose(at, match, here + len(raw)) else "bare"
             yield Candidate(here, here + len(raw), at.name(match), how)
             # `${NAME:value}` has a default inside, `Cookie: a=b;token=c` another name
             here += 0 if "=" in raw else 2 if raw.startswith("${") else len(raw)
@@ -241,6 +256,12 @@ def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:
     return head[0].endswith(":") or (before[-1:] == " " and before[:1].isalpha())
 
 
+_COMMAND = re.compile(r"(?:[A-Z][a-z]+)+-[A-Z][A-Za-z]+")  # of PowerShell: `$password = Get-Secret`
+_ASSIGNED = re.compile(r"[ ]=[ ]")  # what stands before is a type: `let token_id: Base64Data = …`
+_YAML = re.compile(
+    r"(?:[|>][-+]?[ ]*\n[ ]{1,24}|(?:&\w{1,40}|!!\w{1,20})[ ]+[\"']?)(?P<value>[^\s\"']{3,400})[\"']?[ ]*$",
+    re.MULTILINE,
+)
 _BEFORE_KEY = 40
 
 
@@ -275,7 +296,7 @@ def _read_dsn(at: Stretch) -> Iterator[Candidate]:
 def _read_flag(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.FLAG, at, max(0, at.start - 1)):
         value = _FLAG_VALUE.match(at.text, match.end(), at.end)
-        if value is None:
+        if value is None or _SENTENCE_END.fullmatch(value.group()):
             continue
         name, start = match["name"], value.start()
         if at.text.startswith("pass:", start):  # openssl's way to give a password
@@ -301,11 +322,11 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
                 and " login" not in at.low[begin : match.start()]
             ):
                 continue
-            colon = at.text.find(":", start, value.end())
             if name in ("u", "user"):
-                if colon < 0:
+                pair = _USER.match(at.text, start, value.end())
+                if pair is None:
                     continue
-                start = colon + 1
+                start = pair.end()
             name = "password"
         yield Candidate(start, value.end(), name, "flag")
 
@@ -318,41 +339,15 @@ def _read_sql(at: Stretch) -> Iterator[Candidate]:
             yield Candidate(start, stop, "password", "sql")
 
 
-def _read_element(at: Stretch) -> Iterator[Candidate]:
-    for match in heads(grammar.ELEMENT, at, at.start):
-        value = _ELEMENT_VALUE.match(at.text, match.end(), at.end)
-        if value:
-            yield Candidate(value.start(), value.end(), at.name(match), "element")
-
-
-def _read_pair(at: Stretch) -> Iterator[Candidate]:
-    """Read `name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML
-    lists of settings."""
-    for match in heads(grammar.PAIR, at, at.start):
-        rest = _PAIR_REST.match(at.text, match.end())
-        if rest is None:
-            inside = _PAIR_ELEMENT.match(at.text, match.end())
-            if inside:
-                yield Candidate(*inside.span("value"), at.name(match), "element")
-            continue
-        end = at.text.find("\n", rest.end())
-        end = len(at.text) if end < 0 else end
-        if rest["open"]:
-            stop = closing(at.text, rest["open"], rest.end(), end)
-            if stop > 0:
-                yield Candidate(rest.end(), stop, at.name(match), "quoted")
-        elif value := BARE_VALUE.match(at.text, rest.end(), end):
-            yield Candidate(value.start(), value.end(), at.name(match), "bare")
-
-
 def _read_spaced(at: Stretch) -> Iterator[Candidate]:
-    """Read `ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank
-    between them."""
+    """Read `ENV NAME value`, `set NAME value`: a value behind a name in capitals and a blank, or a
+    generated one behind any name."""
     for match in heads(grammar.SPACED, at, at.start):
         value = _SPACED_VALUE.match(at.text, match.end(), at.end)
         start, stop = match.span("name")
-        if value and at.text[start:stop].isupper():
-            yield Candidate(value.start(), value.end(), at.name(match), "flag")
+        capital = at.text[start:stop].isupper()
+        if value and (capital or _DIGIT.search(value.group())):
+            yield Candidate(*value.span(), at.name(match), "flag" if capital else "apart")
 
 
 def _read_vendor(at: Stretch) -> Iterator[Candidate]:
@@ -379,8 +374,6 @@ READERS: tuple[Reader, ...] = (
     _read_dsn,
     _read_flag,
     _read_sql,
-    _read_element,
-    _read_pair,
     _read_spaced,
     _read_vendor,
 )

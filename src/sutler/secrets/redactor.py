@@ -186,12 +186,11 @@ def _format_hits(text: str, one: Format, ends: Sequence[int]) -> Iterator[Hit]:
         group = 1 if compiled.groups and found.group(1) is not None else 0
         value = found.group(group)
         if verdict.judge_format(value):
-            yield Hit(
-                found.start(group),
-                found.end(group),
-                one.name,
-                checksums.confidence(one.name, value),
-            )
+            sure = checksums.confidence(one.name, value)
+            yield Hit(*found.span(group), one.name, sure)
+            if one.name.startswith("der-"):
+                for start, stop in blocks.unwrapped(text, found.end()):
+                    yield Hit(start, stop, one.name, sure)
 
 
 def _line_at(text: str, at: int) -> tuple[int, int]:
@@ -273,15 +272,17 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
         return 0.0, ""
     if kind == "weak" and candidate.how == "apart":  # `the key "…"` is prose
         return 0.0, ""
-    loose = candidate.how in ("bare", "prose") and strict
+    how, loose = candidate.how, candidate.how in ("bare", "prose") and strict
     if loose and _BRACKET.search(value):
         return 0.0, ""
     if loose and not (_inside_string(text, candidate.start) or verdict.is_scrambled(value)):
-        return 0.0, ""
+        if not joins.in_block(text, candidate.start):
+            return 0.0, ""
+        how, loose = "prose", False
     if _restates(value, candidate.name):
         return 0.0, ""
     plural = candidate.name.lower().endswith(("passwords", "passwds", "pwds"))
-    how = "listed" if plural else candidate.how
+    how = "listed" if plural else how
     return verdict.judge(value, kind, how, loose), kind
 
 
@@ -316,7 +317,9 @@ def _may_hold(text: str, line: int, stop: int) -> bool:
     )
 
 
-_LONG_RUN = re.compile(r"[:=][ \t]{0,24}(?=[A-Za-z/+=_-]{0,40}[0-9])[\w/+=@.!-]{11}")
+_LONG_RUN = re.compile(
+    r"[:=][ \t]{0,24}(?=[^\s0-9]{0,40}[0-9])(?:[\w/+=@.!-]{11}|[^\s\"'`(),;]{6,40}$)", re.MULTILINE
+)
 
 
 def _inside_string(text: str, at: int) -> bool:

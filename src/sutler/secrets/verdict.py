@@ -51,8 +51,9 @@ _PATHLIKE = re.compile(
     r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|[a-z][a-z0-9+.-]{1,12}://)|^[\w.-]+(?:/[\w.-]+)+/?$|\.(?:pem|key|crt|cer|json|ya?ml|txt|py|js|go|java|html?|php|rb|conf|cfg|ini|md|jks|p12|pub|xml|sh|com|org|net|io|local)$"
 )
 _FILE_NAME = re.compile(r"[\w./-]+\.(?:pem|key|crt|cer|json|ya?ml|jks|p12|pub|xml)")
-_IDENTIFIES = re.compile(r"[a-z]{2,}(?:[-:.](?:[a-z]{2,}\d?|\d{1,4}))+[-:]?")
-# words and a number, as views name their parts
+_IDENTIFIES = re.compile(r"[0-9A-F]{40}|[a-z]{2,}(?:[-:.](?:[a-z]{2,}\d?|\d{1,4}))+[-:]?")
+# a fingerprint; words and a number, as views name their parts
+_CAMEL = re.compile(r"[a-z]{2,}(?:[A-Z][a-z]+){2,}")
 _ASCII_WORD = re.compile(r"(?!\\u)[0-9A-Za-z]{2}|[0-9A-Za-z][!-~][0-9A-Za-z]|[!-/:-@\[-`{-~]{4}")
 _MASKED = re.compile(
     r"[xX]{6}|\*{3}|\.{4}|0{12}|1{12}|_{4}|(?i:example|placeholder|your[_-]|replace[_-]?me|redacted|abcdefghij|1234567890abc)"
@@ -133,8 +134,15 @@ def is_placeholder(value: str) -> bool:
     return value.isupper() and "_" in value and len(letters) > 1 and strangeness(value) < 4.3
 
 
+_IN_ORDER = re.compile(
+    "|".join(row[at : at + 4] for row in _SEQUENCES[:2] for at in range(len(row) - 3))
+)
+
+
 def _typed_in_order(value: str) -> bool:
     """Return whether a value is mostly runs such as 0123456789 or abcdef."""
+    if not _IN_ORDER.search(value):
+        return False
     steps = sum(ord(right) - ord(left) == 1 for left, right in pairwise(value))
     return len(value) >= 6 and steps * 10 >= len(value) * 7
 
@@ -300,6 +308,8 @@ def _is_word_list(value: str) -> bool:
 
 def _judge_password(value: str, how: str, loose: bool) -> float:
     if how == "prose" and not any(map(str.isdigit, value)):
+        return 0.0
+    if _CAMEL.fullmatch(value) and strangeness(value) < _STRANGE:
         return 0.0
     if is_random(value, 8):
         return 0.85

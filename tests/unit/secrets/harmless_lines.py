@@ -3,6 +3,29 @@
 from __future__ import annotations
 
 HARMLESS: tuple[tuple[str, str], ...] = (
+    # arguments, types and commands beside such a name
+    ("a.py", 'hash(password, "sha512")\n'),
+    ("a.py", 'self.assertEqual(token, "token1")\n'),
+    ("a.py", "DOC = \"\"\"\n:param token: token2 of user\n\"\"\"\n"),
+    ("a.rs", "let cred_id_slice: Base64UrlSafeData = read();\n"),
+    ("a.ps1", "$escapedPassword = ConvertTo-SqlString -Text $password\n"),
+    ("a.ps1", "Add-Member -Name 'Login' -Value 'CORP\\Login' -PassThru -Force\n"),
+    ("a.js", "body: `new_password=&token=132414&username=bob`,\n"),
+    ("a.java", 'k = new SecretKeySpec(decodedToken, "HmacSHA512");\n'),
+    ("pom.xml", "<artifactId>jjwt-api</artifactId>\n"),
+    ("a.sh", 'echo "$USER:$PASS" | chpasswd\n'),
+    ("a.html", "<td>Password</td><td>string2</td>\n"),
+    ("a.json", '"dataStorePassword": "dataStoreTestQuery",\n'),
+    ("a.md", "The password is 12 characters long.\n"),
+    ("a.md", "the password on the command line like --password1 does.\n"),
+    ("a.yaml", "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6162\n"),
+    # keys that are public, and words of other languages
+    ("a.json", '"key": "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEdvBZZ2vQRK9wgDhctj6B1c7b"\n'),
+    ("a.java", 'HOST_KEY = "AAAAB3NzaC1yc2EAAAADAQABAAABAQDg6W9zVq2tP";\n'),
+    ("SECURITY.md", "Our GPG key: 13BB3A34C9E380258CE43D595CB150B31F6426BC\n"),
+    ("a.json", '"client-key": "LwM2Mクライアントキー2",\n'),
+    ("a.md", "密码长度为6-20位\n"),
+    ("a.php", "$key = preg_replace('|[^a-zA-Z0-9_]|', '', $this->jwksUri);\n"),
     # encodings and codecs
     ("auth.py", 'password = password.encode("utf8")\n'),
     ("auth.py", 'password = password.encode("latin1")\n'),

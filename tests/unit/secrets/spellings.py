@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import string
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote
@@ -80,6 +81,21 @@ SPELLINGS = (
         'const token = ["{a}", "{b}"].join("");\n',
         'const token = "{a}".concat("{b}");\n',
     ),
+    *_rows(
+        "joined",
+        "app/main.js",
+        "const token = `${{'{a}'}}${{'{b}'}}`;\n",
+        'const token = `${{ "{a}" }}${{ "{b}" }}`;\n',
+    ),
+    *_rows("joined", "app/main.cs", 'var token = $"{{"{a}"}}{{"{b}"}}";\n'),
+    *_rows("joined", "app/main.rb", "token = \"#{{'{a}'}}#{{'{b}'}}\"\n"),
+    *_rows("joined", "app/main.r", 'token <- paste0("{a}", "{b}")\n'),
+    *_rows("short in a literal of several lines", "a.py", 'X = """\n[db]\npassword = {s}\nhost = x\n"""\n'),
+    *_rows("short in a literal of several lines", "a.js", "const e = `\nDB_PASSWORD={s}\nX=1\n`;\n"),
+    *_rows("short in a literal of several lines", "a.rb", "X = <<~EOS\n  password: {s}\nEOS\n"),
+    *_rows("short in a literal of several lines", "a.php", "$e = <<<EOT\nDB_PASSWORD={s}\nEOT;\n"),
+    *_rows("short in a literal of several lines", "a.java", 'String s = """\n  token: {s}\n  """;\n'),
+    *_rows("short in a literal of several lines", "a.groovy", "sh '''\nexport TOKEN={s}\n'''\n"),
     *_rows("joined", "app/main.php", "$token = '{a}' . '{b}';\n"),
     *_rows("joined", "app/main.lua", 'token = "{a}" .. "{b}"\n'),
     *_rows("joined", "app/main.vb", 'token = "{a}" & "{b}"\n'),
@@ -245,8 +261,27 @@ def planted(seed: int, count: int = 1) -> Iterator[Planted]:
             half = len(whole) // 2
             first, second = whole[:half], whole[half:]
             parts = (first[4:], second) if "{a}" in text else (whole,)
+            if "{s}" in text:
+                parts = (short := value(draw, 9),)
+                text = text.replace("{s}", short)
             yield Planted(family, path, text.format(v=whole, a=first, b=second), parts)
+    yield from _unwrapped(draw)
     yield from _encoded(draw)
+
+
+def _unwrapped(draw: random.Random) -> Iterator[Planted]:
+    """Private keys whose first and last line are missing."""
+    key = b64encode(bytes.fromhex("308204a40201000282010100") + draw.randbytes(700)).decode()
+    rows = [key[at : at + 64] for at in range(0, len(key), 64)]
+    for path, before, text in (
+        ("key.txt", "", "\n".join(rows)),
+        ("key.yml", "key: |\n", "\n".join(f"  {row}" for row in rows)),
+        ("Key.java", "String k =\n", " +\n".join(f'    "{row}\\n"' for row in rows) + ";"),
+        ("key.diff", "", "\n".join(f"+{row}" for row in rows)),
+    ):
+        yield Planted(
+            "unwrapped", path, f"{before}{text}\nnext line\n", tuple(row[:40] for row in rows)
+        )
 
 
 def _encoded(draw: random.Random) -> Iterator[Planted]:

@@ -12,7 +12,7 @@ from tests.unit.secrets.harmless_lines import HARMLESS
 from tests.unit.secrets.spellings import SPELLINGS, planted
 
 KEY = b"k" * 32
-FAMILIES = sorted({one.family for one in SPELLINGS} | {"bytes", "hashes"})
+FAMILIES = sorted({one.family for one in SPELLINGS} | {"bytes", "hashes", "unwrapped"})
 
 
 @pytest.fixture(scope="module", params=["stdlib", "hyperscan"])
