@@ -10,7 +10,7 @@ import pytest
 from sutler.languages.table import LANGUAGES
 from sutler.ranking import Reader, build, rank
 from sutler.ranking.index import bag_of
-from sutler.ranking.reader import extracted
+from tests.facts import extracted
 
 C_LIKE = "class {n} {{\n  void {m}() {{}}\n}}\n"
 DOTTED = "org.shop.{a}.{b}.{n}"

@@ -109,12 +109,12 @@ def outlined_text(clean: CleanText, path: str) -> CleanText:
     return replace(clean, text=outline, condensed="outline", moved=True) if outline else clean
 
 
-def snapshot_of(project: Scope, environ: Mapping[str, str] = os.environ) -> ProjectSnapshot:
+def snapshot_of(project: Scope) -> ProjectSnapshot:
     """Build seed 004's ProjectSnapshot. Its root is the folder's name: no path of this machine
     leaves."""
     project = project.numbered()
     snapshot, _, _ = chosen(project)
-    now = environ.get("SOURCE_DATE_EPOCH", "") or str(int(datetime.now(UTC).timestamp()))
+    now = os.environ.get("SOURCE_DATE_EPOCH", "") or str(int(datetime.now(UTC).timestamp()))
     return project_snapshot(snapshot, project.clean()(project.name, "").text, _moment(now))
 
 

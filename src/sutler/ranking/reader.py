@@ -111,10 +111,3 @@ class Reader:
         """Return the parsed documents that define a name, with the sum of the definitions' kinds: 1
         for a function, 2 for a type, 4 for a field."""
         return self._definers.get(name, {})
-
-
-def extracted(texts: Mapping[str, str]) -> Source:
-    """Return a source of facts that extracts them in this process, from texts by path."""
-    from sutler.languages.extract import extract
-
-    return lambda docs: [extract(doc.path, texts[doc.path]) for doc in docs]

@@ -41,8 +41,9 @@ def _document(text: str, source: str) -> Any:
         ) from None
 
 
-def parse_contract(text: str, source: str = "contract") -> wire.FileContract:
+def parse_contract(text: str) -> wire.FileContract:
     """Parse the contract of a task file, or of a file that holds only a contract."""
+    source = "contract"
     data = _document(text, source)
     if isinstance(data, dict) and _CONTRACT_KEYS & _fields(data, source).keys():
         return read_contract(data, source)

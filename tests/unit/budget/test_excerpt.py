@@ -8,8 +8,8 @@ from sutler.languages.extract import extract
 from sutler.paths import Span
 from sutler.ranking import Reader, build, rank
 from sutler.ranking.index import bag_of
-from sutler.ranking.reader import extracted
 from sutler.ranking.region_worth import lexical, owners_of, passage, scores_of
+from tests.facts import extracted
 
 TEXT = '''import os
 

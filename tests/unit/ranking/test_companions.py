@@ -6,8 +6,9 @@ import pytest
 
 from sutler.ranking.companions import MOST_HOLDERS, own_tests, users_of
 from sutler.ranking.index import bag_of, build
-from sutler.ranking.reader import Reader, extracted
+from sutler.ranking.reader import Reader
 from sutler.ranking.resolution import Links
+from tests.facts import extracted
 
 TREE = {
     "src/pay/ledger.py": "def refund_order(order):\n    return order\n",

@@ -5,7 +5,7 @@ import pytest
 from sutler.ranking import WEIGHTS, Reader, build, rank
 from sutler.ranking.index import bag_of
 from sutler.ranking.query import analyse, with_compounds
-from sutler.ranking.reader import extracted
+from tests.facts import extracted
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from sutler.ranking.index import (
     role_of,
     tidied,
 )
-from sutler.ranking.reader import extracted
 from sutler.ranking.score import Ranked
+from tests.facts import extracted
 
 TREE = {
     "shop/cart.py": "class Cart:\n    def total(self):\n        return sum(self.items)\n",

@@ -8,9 +8,9 @@ from sutler.ranking import Reader, build
 from sutler.ranking.index import bag_of
 from sutler.ranking.namesakes import namesakes, scoped, spelled, twins
 from sutler.ranking.query import analyse
-from sutler.ranking.reader import extracted
 from sutler.ranking.resolution import Links
 from sutler.ranking.signals import Scores
+from tests.facts import extracted
 
 TREE = {
     "lib/rules/no-unused-labels.js": "module.exports = 1;\n",

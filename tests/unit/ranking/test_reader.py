@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from sutler.languages.facts import Facts
 from sutler.ranking.index import Doc, bag_of, build
-from sutler.ranking.reader import Reader, extracted
+from sutler.ranking.reader import Reader
 from sutler.ranking.score import PARSED, rank
+from tests.facts import extracted
 
 TREE = {
     f"pkg/m{i}.py": f"class Shop{i}:\n    def total(self):\n        return {i}\n"

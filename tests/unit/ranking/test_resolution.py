@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from sutler.ranking.index import bag_of, build
-from sutler.ranking.reader import Reader, extracted
+from sutler.ranking.reader import Reader
 from sutler.ranking.resolution import Links, is_trace, mentions_of
+from tests.facts import extracted
 
 
 def links_over(files: dict[str, str]) -> tuple[Links, dict[str, int]]:

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from sutler.ranking import WEIGHTS, Past, Reader, build, rank, summarise
 from sutler.ranking.index import bag_of
-from sutler.ranking.reader import extracted
 from sutler.ranking.score import Ranked
 from sutler.scan.commits import Commit
+from tests.facts import extracted
 from tests.limits import LIMIT
 
 TREE = {

@@ -5,9 +5,9 @@ import pytest
 from sutler.ranking import Reader, build
 from sutler.ranking.index import bag_of
 from sutler.ranking.query import analyse
-from sutler.ranking.reader import extracted
 from sutler.ranking.resolution import Links
 from sutler.ranking.signals import qualified
+from tests.facts import extracted
 
 TREE = {
     "tide/src/sync/mpsc/bounded.rs": "pub struct Sender {}\n\nimpl Sender {\n    fn go(&self) {}\n}\n",
