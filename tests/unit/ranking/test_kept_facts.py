@@ -85,6 +85,7 @@ def test_a_file_that_crashes_the_parser_is_known_by_its_words(
 
     monkeypatch.setattr("sutler.languages.extract.extract", crash)
     monkeypatch.setattr("sutler.parallel.cores", lambda: 2)
+    monkeypatch.setattr("sutler.parallel.may_fork", lambda: True)
     source = texts(kept_facts.SEPARATE_ABOVE + 5)
     facts = KeptFacts(NAME, "rules", source, os.environ)(docs(len(source.texts)))
     assert [one.status for one in facts if one.status != "parsed"] == ["failed"]
