@@ -152,6 +152,15 @@ def test_truncation_keeps_error_outputs(plant: Plant, count: int) -> None:
     assert sum(f"output {number} e" in text for number in range(count)) == count
 
 
+@pytest.mark.parametrize("key", ["raw", "output", "errorOutput", "error_output", "stderr"])
+def test_each_spelling_of_an_issues_output(plant: Plant, sutler: Sutler, key: str) -> None:
+    """A task file of another tool must not lose its error outputs unnoticed."""
+    issue = {"message": "it fails", key: "AssertionError: 3 is not 4"}
+    task = json.dumps({"id": "T", "goal": "Mend it.", "issues": [issue]})
+    ran = sutler("pack", "--task", "task.json", cwd=plant({"task.json": task}))
+    assert "AssertionError: 3 is not 4" in ran.out.decode()
+
+
 def test_allowed_files_say_who_uses_them(plant: Plant, sutler: Sutler) -> None:
     """Each file that the contract allows has its users, in the prompt and on the wire."""
     folder = plant({**FILES, "task.json": json.dumps(TASK)})

@@ -260,7 +260,7 @@ def _issue(item: Any, where: str, index: int) -> wire.Issue:
         file=_optional(fields.get("file"), f"{where}.file"),
         line=_number(fields.get("line"), f"{where}.line"),
         hint=_optional(fields.get("hint"), f"{where}.hint"),
-        raw=_optional(fields.get("raw"), f"{where}.raw"),
+        raw=_optional(_pick(fields, "raw", "output", "erroroutput", "stderr"), f"{where}.raw"),
     )
 
 
