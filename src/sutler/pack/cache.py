@@ -211,7 +211,7 @@ class PackCache:
         run did not use: in another text, a part of one may be a secret by now."""
         parts = "\0".join((_outliner(), path, text))
         key = sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
-        cached = self.texts.outlines.get(key)
+        cached = self._outlines.get(key, self.texts.outlines.get(key))
         self._outlines[key] = outline_text(path, text) if cached is None else cached
         return self._outlines[key]
 

@@ -9,6 +9,7 @@ from typing import NoReturn
 import pytest
 
 import sutler
+from sutler.budget.shrink import outline_text
 from sutler.secrets.cleaner import SECRET_NAME
 from sutler.store import home
 
@@ -129,8 +130,16 @@ def figures() -> bytes:
 
 def test_an_outline_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cached and an uncached pack have the same bytes."""
-    root = outlined(tmp_path)
-    first = cut_pack(root)
+    root, made = outlined(tmp_path), list[str]()
+
+    def noted(path: str, text: str) -> str:
+        made.append(path)
+        return outline_text(path, text)
+
+    with monkeypatch.context() as counted:
+        counted.setattr("sutler.pack.cache.outline_text", noted)
+        first = cut_pack(root)
+    assert made.count("src/large.py") == 1
     assert "def drive(self)" in first
     assert "def drive(self)" in figures().decode(errors="replace")
     with monkeypatch.context() as without:
