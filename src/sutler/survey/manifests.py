@@ -75,30 +75,38 @@ _EXACT: dict[str, Reader] = {
     "terraform.tf": infrastructure.read_terraform,
     "providers.tf": infrastructure.read_terraform,
 }
-_BY_PATTERN: tuple[tuple[re.Pattern[str], Reader], ...] = (
-    (re.compile(r"requirements[\w.-]*\.(?:txt|in)$"), python.read_requirements),
-    (re.compile(r".*\.(?:cs|fs|vb)proj$"), dotnet.read_project),
-    (re.compile(r".*\.slnx?$"), dotnet.read_solution),
-    (re.compile(r"directory\.build\.(?:props|targets)$"), dotnet.read_shared),
-    (re.compile(r".*\.gemspec$"), scripting.read_gemspec),
-    (re.compile(r".*\.podspec$"), scripting.read_podspec),
-    (re.compile(r".*\.rockspec$"), other_languages.read_rockspec),
-    (re.compile(r".*\.cabal$"), other_languages.read_cabal),
-    (re.compile(r"requirements\.ya?ml$"), infrastructure.read_galaxy_requirements),
-)
 _RANK = {name: rank for rank, name in enumerate(_EXACT)}
+_UNRANKED: dict[str, Reader] = {
+    "directory.build.props": dotnet.read_shared,
+    "directory.build.targets": dotnet.read_shared,
+    "requirements.yml": infrastructure.read_galaxy_requirements,
+    "requirements.yaml": infrastructure.read_galaxy_requirements,
+}
+_BY_ENDING: dict[str, Reader] = {
+    ".csproj": dotnet.read_project,
+    ".fsproj": dotnet.read_project,
+    ".vbproj": dotnet.read_project,
+    ".sln": dotnet.read_solution,
+    ".slnx": dotnet.read_solution,
+    ".gemspec": scripting.read_gemspec,
+    ".podspec": scripting.read_podspec,
+    ".rockspec": other_languages.read_rockspec,
+    ".cabal": other_languages.read_cabal,
+}
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.(?:txt|in)$")
 
 
 def reader_of(path: str) -> Reader | None:
     name = basename(path).lower()
     if name in ("main.yml", "main.yaml"):
         return infrastructure.read_role if path.split("/")[-2:-1] == ["meta"] else None
-    if basename(dirname(path)).lower() == "requirements" and name.endswith((".txt", ".in")):
+    if name.endswith((".txt", ".in")) and (
+        basename(dirname(path)).lower() == "requirements" or _REQUIREMENTS.match(name)
+    ):
         return python.read_requirements
     if path.startswith("buildSrc/") and name.endswith(".kt"):
         return jvm.read_constants
-    found = _EXACT.get(name)
-    return found or next((reader for pattern, reader in _BY_PATTERN if pattern.match(name)), None)
+    return _EXACT.get(name) or _UNRANKED.get(name) or _BY_ENDING.get(name[name.rfind(".") :])
 
 
 def rank_of(path: str) -> tuple[int, int, str]:
