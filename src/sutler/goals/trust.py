@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
+from hashlib import file_digest, sha256
 
 from sutler.errors import DeniedError, UsageError
 from sutler.goals.claw import COMMAND_KEYS, ClawFile, parse_claw
@@ -78,7 +78,7 @@ class TrustStore:
         replace_private(self.path, f"{text}\n".encode())
 
 
-MAX_HELPER = 16 * 1024 * 1024  # a helper is hashed at every run
+MAX_HELPER = 16 * 1024 * 1024  # larger ones are not held in memory
 _WORD = re.compile(r"[^\s'\"|&;<>()$`=,]+")
 
 
@@ -96,6 +96,9 @@ def helpers_of(loaded: Found) -> dict[str, bytes]:
             try:
                 with open(real, "rb") as stream:
                     helpers[path] = stream.read(MAX_HELPER)
+                    if stream.read(1):  # a digest of all of it stands for a larger one
+                        stream.seek(0)
+                        helpers[path] = file_digest(stream, "sha256").digest()
             except OSError:
                 # If it becomes readable later, the digest changes and the grant is void.
                 helpers[path] = b""

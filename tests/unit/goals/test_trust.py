@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sutler.errors import DeniedError, UsageError
+from sutler.goals import trust
 from sutler.goals.runner import target_of
 from sutler.goals.trust import TrustStore, digest_of
 from sutler.store.home import MARKER
@@ -42,6 +43,18 @@ def test_any_changed_byte_ends_the_trust(folder: Path, change: str) -> None:
     work = trusted(job(folder, "s"))
     with (folder / ".sutler/goals/s" / change).open("a") as stream:
         stream.write("# more\n")
+    with pytest.raises(DeniedError):
+        go(work)
+
+
+def test_all_of_a_large_helper_is_trusted(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte behind the part that is held in memory counts too."""
+    monkeypatch.setattr(trust, "MAX_HELPER", 8)
+    place = plant({"tool.sh": "echo out # here\n"})
+    write_goal(place, "h", "name: H\ncontext_scripts:\n  x: sh tool.sh\nprompt: p\n")
+    work = trusted(job(place, "h"))
+    go(work)
+    (place / "tool.sh").write_text("echo out # else\n")
     with pytest.raises(DeniedError):
         go(work)
 
