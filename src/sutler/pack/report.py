@@ -170,6 +170,7 @@ class Account:
         self._progress = progress
         self.numbers = {str(choice.path): at for at, choice in enumerate(order)}
         self.listing = Listing()
+        self.by_name: tuple[str, ...] = ()
         self.used: int | None = None  # in the budget's unit; None without a limit
         self.tokens: int | None = None  # None if they are not counted
         self.shown: list[Shown] = []
@@ -214,9 +215,7 @@ class Account:
             self.bytes += len(piece)
             yield piece
 
-    def report(
-        self, request: Request, excluded: Iterable[Excluded], by_name: tuple[str, ...]
-    ) -> Report:
+    def report(self, request: Request, excluded: Iterable[Excluded]) -> Report:
         """Build the report of the finished pack; `excluded` are exclusions before files were
         loaded."""
         linked = {choice.path for choice in self._order if choice.entry.links > 1}
@@ -232,7 +231,7 @@ class Account:
             listing=self.listing,
             excluded=tuple(sorted(out, key=lambda item: item.path)),
             problems=tuple(sorted(self.problems, key=lambda item: (item.path, item.kind))),
-            by_name=by_name,
+            by_name=self.by_name,
             linked=tuple(file.path for file in self.shown if file.path in linked),
         )
 

@@ -22,7 +22,7 @@ from sutler.formats.document import CleanText, Listing, Preamble, Section
 from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import report
 from sutler.pack.cache import NO_CACHE, cache_for
-from sutler.pack.left_out import LeftOut, below_drawing, left_out, lines_of
+from sutler.pack.left_out import below_drawing, left_out, lines_of
 from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
 from sutler.pack.scope import Scope
 from sutler.pack.tree_secrets import shared_values, without_secret_names
@@ -75,7 +75,6 @@ class PackRun:
         self._shared: SharedValues | None = None  # hidden in every text of the pack
         self._changes: Changes | None = None
         self._limited = request.budget.limit is not None
-        self._by_name: tuple[LeftOut, ...] = ()
 
     def scan(self) -> Snapshot:
         """Return the tree, with no secret in any name."""
@@ -322,8 +321,7 @@ class PackRun:
         if account.tokens is not None and self.tokens is not None and not self._limited:
             glue = self.tokens(shape(request.format).GLUE)
             account.tokens += sum((file.tokens or 0) + glue for file in account.shown)
-        by_name = tuple(lines_of(self._by_name)) if self._by_name else ()
-        self.report = account.report(request, self._out(), by_name)
+        self.report = account.report(request, self._out())
         self.save()
 
     def save(self) -> None:
@@ -380,10 +378,11 @@ class PackRun:
         caller with a policy gets none: they reveal which files exist."""
         if not self.project.unrestricted or not any(one.by_name for one in self._snapshot.excluded):
             return ""
-        self._by_name = left_out(self.project.opened(), self._snapshot.excluded)
-        if not self._by_name:
+        lines = lines_of(left_out(self.project.opened(), self._snapshot.excluded))
+        self._account.by_name = tuple(lines)
+        if not lines:
             return ""
-        clean = self._loader.words("\n".join(lines_of(self._by_name))).text
+        clean = self._loader.words("\n".join(lines)).text
         return below_drawing(clean.split("\n"), count, limit)
 
     def _hidden(self, clean: CleanText) -> CleanText:
