@@ -90,7 +90,7 @@ class PackRun:
             weight = max(size, len(found.entries) * PER_FILE)
             self._clean = Redactor(lambda: self.project.plain_clean(weight))
             found = self.project.masked(found, numbered(self._clean, self._numbering), self.cache)
-        self._snapshot = self._tree = found
+        self._snapshot = found
         return found
 
     def rank(self, snapshot: Snapshot) -> Ranking | None:
@@ -194,7 +194,8 @@ class PackRun:
         return self.project.secrets.read(self._whole_tree(), self.cache)
 
     def _whole_tree(self) -> Snapshot | None:
-        return self._tree if self.project.sees_all else None
+        """Return the scan, before names with secrets leave it, if it is of the whole tree."""
+        return self._snapshot if self.project.sees_all else None
 
     def begin(self) -> None:
         """Write the text before the files, once the secrets of the project are known."""
