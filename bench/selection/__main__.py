@@ -1,5 +1,5 @@
 """python -m bench.selection [--data FILE] --repos DIR --cache DIR [--sample 200] [--ablate] [--split
-tune|dev] [--peers [DIR]] [--page FILE]
+tune|dev] [--titles] [--peers [DIR]] [--page FILE]
 python -m bench.selection --report ROWS… [--page FILE]      prints rows that earlier runs kept with
 --rows
 
@@ -53,6 +53,8 @@ def main(arguments: Sequence[str]) -> int:
     print("\n".join(hints), file=sys.stderr, end="\n" if hints else "")
     chosen_tasks = stratified(load_instances(options.data), options.sample)
     instances = list(filled(chosen_tasks, options.repos))
+    if options.titles:
+        instances = [replace(i, query=i.query.strip().partition("\n")[0]) for i in instances]
     chosen = (
         options.repo.split(",")
         if options.repo
@@ -115,6 +117,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--split", choices=("", "tune", "dev"), default="")
     parser.add_argument("--repo", default="", help="only these repositories, separated by commas")
+    parser.add_argument(
+        "--titles", action="store_true", help="pose each task as its title alone: a short goal"
+    )
     parser.add_argument(
         "--rows", default="", help="append figures to this file; what it has is not measured again"
     )

@@ -47,6 +47,15 @@ def test_the_limit_is_a_ceiling(project: Project) -> None:
     assert "def entry_7" not in text
 
 
+def test_a_short_goal_shows_the_best_file_whole_where_no_place_stands_out(
+    project: Project,
+) -> None:
+    """Sixty functions are alike for it, and the first few would be a choice by their place."""
+    text = project.pack(goal="the ledger loses an entry").text()
+    assert all(f"def entry_{i}(" in text for i in range(60))
+    assert "def stripe_7" not in text
+
+
 def test_a_reason_quotes_what_is_shown(project: Project) -> None:
     """A constant holds more of the task's words than the function that the pack shows."""
     rules = "\n\nRULES = 'calling refund_order pays the refund of the ledger twice, pays twice'\n"
@@ -112,6 +121,17 @@ def test_line_numbers_are_those_of_the_file(project: Project, format: str) -> No
 
 def test_the_same_request_has_the_same_bytes(project: Project) -> None:
     assert project.pack(goal=GOAL).text() == project.pack(goal=GOAL).text()
+
+
+def test_words_scattered_over_a_tree_are_no_fit_for_a_short_goal(project: Project) -> None:
+    """Every word of the goal occurs, each in another file."""
+    words = "otter maple violin comet tundra pebble lantern saddle quartz meadow falcon thimble"
+    for number in range(600):
+        text = f"def part_{number}(order):\n    return order\n"
+        word = words.split()[number] if number < 12 else "plain"
+        Path(project.place.root, f"shop/part_{number}.py").write_text(f"{text}# {word}\n")
+    assert parse(project.pack(goal=words).text()).listing.abstained
+    assert not parse(project.pack(goal="the ledger loses an entry").text()).listing.abstained
 
 
 @pytest.mark.parametrize("format", ["markdown", "xml", "json"])

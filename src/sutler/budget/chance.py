@@ -22,8 +22,12 @@ from sutler.ranking.reader import Reader
 from sutler.ranking.region_worth import Lens, Traits, other_blocks, traits_of
 from sutler.ranking.score import Ranked
 
-RECALL = 1.5
-"""Weight of recall against precision in the stop rule (the beta of an F-score)."""
+RECALL, RECALL_OF_SHORT = 1.5, 2.0
+"""Weight of recall against precision in the stop rule (the beta of an F-score), and the same for a
+short goal, which says less about the lines that it needs."""
+_AHEAD, _STANDS_OUT, _SHORT_FILE = 0.2, 0.2, 500
+"""Lead of the best file as a share of its score, probability of a region that stands out, and lines
+of a file that is shown whole where none does."""
 OPENING = 20
 """Lines that each file counts beside those it shows: its header, and a reader's attention."""
 
@@ -69,7 +73,7 @@ FITS: Mapping[str, float] = {
 """Coefficients of the model that decides whether anything in a tree fits a task; fitted on tasks of
 the tune projects, each with its own tree and with a wrong one."""
 _LEAST_FIT = -0.4
-_SHORT = 15  # terms: a short goal fits if the tree defines a name of it, or half its words
+_SHORT = 15  # terms of a title without a description
 _LOOKED = 5  # files whose regions are scored
 _NAMELESS = 0.5  # value of a task without any name of code
 
@@ -81,10 +85,6 @@ def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:
     if not ranked or not lens.worth:
         return False
     if any(item.name in _CERTAIN and item.value > 0 for item in ranked[0].signals):
-        return True
-    held = sum(worth for term, worth in lens.worth.items() if reader.holds(term))
-    defined = any(reader.definers(name) for name in lens.query.names)
-    if len(lens.worth) < _SHORT and (defined or 2 * held > sum(lens.worth.values())):
         return True
     best = {item.path for item in ranked[:_LOOKED]}
     numbers = [number for number, doc in reader.docs.items() if doc.path in best]
@@ -116,6 +116,11 @@ def _held_names(reader: Reader, names: Mapping[str, float]) -> float:
 _CERTAIN = frozenset({"named", "mention", "frame"})
 
 
+def is_short(lens: Lens) -> bool:
+    """Return whether a task is a title without a description."""
+    return len(lens.worth) < _SHORT
+
+
 class Stop(Struct, frozen=True):
     """The end of a pack for a task. `regions` are the (file, region) numbers that enter, the most
     probable first, and `rest` those that follow; `precision` is the expected share of useful lines
@@ -128,31 +133,65 @@ class Stop(Struct, frozen=True):
 
 
 def stop_at(
-    files: Sequence[Candidate], odds: Sequence[Sequence[float]], least: float | None = None
+    files: Sequence[Candidate],
+    odds: Sequence[Sequence[float]],
+    least: float | None = None,
+    short: bool = False,
 ) -> Stop:
     """Return the regions before the stop: those with at least the probability `least`, or, if it is
-    None, those with the greatest expected F-score."""
+    None, those with the greatest expected F-score. For a `short` goal recall counts more, and the
+    best file enters whole if it is sure and none of its regions is."""
     order = sorted(
         ((i, j) for i, some in enumerate(odds) for j in range(len(some))),
         key=lambda pair: (-odds[pair[0]][pair[1]], pair),
     )
-    sizes = [_size(files[i].regions[j]) for i, j in order]
-    useful = list(accumulate(odds[i][j] * size for (i, j), size in zip(order, sizes, strict=True)))
-    lengths = list(accumulate(sizes))
     if not order:
         return Stop((), (), 0.0, 0.0)
     if least is None:
-        needed = RECALL * RECALL * useful[-1]
-        opened = _opened(order)
-        scores = [
-            hit / (needed + size + OPENING * count)
-            for hit, size, count in zip(useful, lengths, opened, strict=True)
-        ]
-        count = scores.index(max(scores)) + 1
+        count = _best_count(files, odds, order, RECALL_OF_SHORT if short else RECALL)
+        if short and any(i == 0 for i, _ in order[:count]) and _is_flat(files, odds):
+            order[count:] = sorted(order[count:], key=lambda pair: pair[0] != 0)
+            count += sum(i == 0 for i, _ in order[count:])
     else:
         count = sum(odds[i][j] >= least for i, j in order)
+    useful, lengths = _sums(files, odds, order)
     hit, size = (useful[count - 1], lengths[count - 1]) if count else (0.0, 1)
     return Stop(tuple(order[:count]), tuple(order[count:]), hit / size, hit / (useful[-1] or 1.0))
+
+
+def _best_count(
+    files: Sequence[Candidate],
+    odds: Sequence[Sequence[float]],
+    order: Sequence[tuple[int, int]],
+    recall: float,
+) -> int:
+    """Return the number of regions with the greatest expected F-score."""
+    useful, lengths = _sums(files, odds, order)
+    needed = recall * recall * useful[-1]
+    scores = [
+        hit / (needed + size + OPENING * count)
+        for hit, size, count in zip(useful, lengths, _opened(order), strict=True)
+    ]
+    return scores.index(max(scores)) + 1
+
+
+def _is_flat(files: Sequence[Candidate], odds: Sequence[Sequence[float]]) -> bool:
+    """Return whether the best file is short and far ahead, but no region stands out: the first few
+    of many alike would be a choice by their place in the file."""
+    best = files[0]
+    second = files[1].score if len(files) > 1 else 0.0
+    top = max((chance for some in odds for chance in some), default=0.0)
+    ahead = best.score - second >= _AHEAD * best.score
+    return ahead and top < _STANDS_OUT and best.regions[-1].end <= _SHORT_FILE
+
+
+def _sums(
+    files: Sequence[Candidate], odds: Sequence[Sequence[float]], order: Sequence[tuple[int, int]]
+) -> tuple[list[float], list[int]]:
+    """Return the expected useful lines and the lines of the regions up to each."""
+    sizes = [_size(files[i].regions[j]) for i, j in order]
+    useful = (odds[i][j] * size for (i, j), size in zip(order, sizes, strict=True))
+    return list(accumulate(useful)), list(accumulate(sizes))
 
 
 def _opened(order: Sequence[tuple[int, int]]) -> list[int]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.budget.allocate import Grant, Offer, Prices, fit_below, fit_exactly
-from sutler.budget.chance import Candidate, Stop, chances, fits, stop_at
+from sutler.budget.chance import Candidate, Stop, chances, fits, is_short, stop_at
 from sutler.budget.crowded import OUTLINES_SHARE
 from sutler.budget.excerpt import Looked, cut, lens_for, look, widened
 from sutler.budget.fit import (
@@ -208,7 +208,7 @@ def _shared_out(
         files = [
             Candidate(offer.score, offer.regions, offer.scores, offer.traits) for offer in offers
         ]
-        stop = stop_at(files, chances(files), request.stop)
+        stop = stop_at(files, chances(files), request.stop, is_short(lens))
         following = [(offers[i].path, offers[i].regions[j]) for i, j in stop.rest[:NEXT]]
         stated = _stated(stop, following, ranking.companions)
         room = limit - ledger.reserve(stated)

@@ -97,6 +97,9 @@ _CODELIKE = re.compile(
     r"\w+_\w+|[a-z0-9]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+|__\w+__"
 )
 
+_CALLED = re.compile(r"\b([A-Za-z_]\w{2,100})\((?!s\))|\w(?:::|#|->)([A-Za-z_]\w{2,100})")
+"""`listen()` and `Acceptor::accept` name code in sentences too; `file(s)` does not."""
+_SENTENCES = frozenset({"title", "ticked", "prose"})
 _HYPHENED = re.compile(r"(?<![\w-])(?:--?)?([A-Za-z]{2,30}(?:-[A-Za-z]{1,30}){1,4})(?![\w-])")
 _PLAIN = re.compile(r"[A-Za-z]{2,30}")
 
@@ -254,13 +257,15 @@ def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
 
 
 def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
-    """Collect identifiers as written. In prose only words that look like code count; in titles,
-    back-ticks and code every word may."""
+    """Collect identifiers as written. In prose only words that look like code or are called count;
+    in titles, back-ticks and code every word may."""
     names: dict[str, float] = {}
     for zone, text in zones:
         weight = ZONE_WEIGHTS[zone]
+        pairs = _CALLED.findall(text) if zone in _SENTENCES else ()
+        called = {name for pair in pairs for name in pair}
         for word in words(text):
-            codelike = like_code(word)
+            codelike = word in called or like_code(word)
             if (
                 zone == "setup"
                 or (zone in ("prose", "trace", "error") and not codelike)

@@ -71,6 +71,41 @@ def test_the_blocks_of_one_long_function_support_each_other() -> None:
     assert chances([replace(alone, regions=names)])[0][1] > odds[1]
 
 
+def test_a_short_goal_gets_more_regions() -> None:
+    """A title says less about its lines than a description, so recall counts more."""
+    files = [candidate(1.0, *[(1.0, NOTHING)] * 30)]
+    odds = [(0.9, 0.12, *[0.02] * 28)]
+    assert len(stop_at(files, odds, short=True).regions) > len(stop_at(files, odds).regions)
+
+
+ALIKE = [(0.15, 0.15, *[0.005] * 18), (0.001,)]
+
+
+def flat(ahead: float, start: int = 0) -> list[Candidate]:
+    best = candidate(1.0, *[(1.0, NOTHING)] * 20)
+    regions = [replace(one, start=start + one.start, end=start + one.end) for one in best.regions]
+    return [replace(best, regions=regions), candidate(1.0 - ahead, (1.0, NOTHING))]
+
+
+def test_a_best_file_without_a_region_that_stands_out_is_whole_for_a_short_goal() -> None:
+    """Of regions that are alike the first would enter for their place alone."""
+    whole = {(0, j) for j in range(20)}
+    assert set(stop_at(flat(0.5), ALIKE, short=True).regions) == whole
+    assert set(stop_at(flat(0.5), ALIKE).regions) < whole
+
+
+@pytest.mark.parametrize(
+    ("files", "odds"),
+    [
+        pytest.param(flat(0.1), ALIKE, id="the second file is as good"),
+        pytest.param(flat(0.5, 1_000), ALIKE, id="the file is long"),
+        pytest.param(flat(0.5), [(0.9, *[0.01] * 19), (0.01,)], id="a region stands out"),
+    ],
+)
+def test_a_best_file_is_not_whole_if(files: list[Candidate], odds: list[tuple[float, ...]]) -> None:
+    assert len(stop_at(files, odds, short=True).regions) < 20
+
+
 @pytest.mark.parametrize(("least", "count"), [(0.0, 5), (0.5, 2), (0.85, 1), (1.0, 0)])
 def test_a_least_probability_replaces_the_rule(least: float, count: int) -> None:
     odds = [(0.9, 0.001, 0.001), (0.8, 0.001)]

@@ -56,6 +56,19 @@ def test_names_keep_their_spelling() -> None:
     assert "Cart" in analyse(ISSUE).names
 
 
+@pytest.mark.parametrize(
+    ("sentence", "name"),
+    [("It stops in listen() again.", "listen"), ("`x`\n\nAcceptor::accept fails.", "accept")],
+)
+def test_what_a_sentence_calls_is_a_name(sentence: str, name: str) -> None:
+    """`listen()` in prose names code, which the same word alone does not."""
+    assert name in analyse(f"It hangs\n\n{sentence}").names
+
+
+def test_a_plural_in_brackets_is_no_call() -> None:
+    assert "file" not in analyse("It hangs\n\nAfter reading the file(s) twice.").names
+
+
 def test_dotted_names_are_found() -> None:
     assert {"Cart.total", "shop.cart"} <= set(analyse(ISSUE).dotted)
 
