@@ -20,6 +20,7 @@ _PERCENT = re.compile(r"(?:%[0-7][0-9A-Fa-f]|[\w.~-])++", re.ASCII)
 _BYTES = re.compile(
     r"(?:(?:0[xX][0-9a-fA-F]{2}|[0-9]{2,3})[uU]?\s{0,80},\s{0,80})++(?:0[xX][0-9a-fA-F]{2}|[0-9]{2,3})?"
 )
+_HEAD = 60
 _LONGEST_PREFIX = 1000
 _READABLE = b"\t\n\r" + bytes(range(0x20, 0x7F))
 
@@ -37,7 +38,9 @@ def base64_runs(text: str, raw: bytes) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, decoded) of every long run of base64 letters that decodes to readable
     text; `raw` is UTF-8."""
     for at, stop in _runs(raw):
-        decoded = _from_base64(raw[at:stop])
+        head = raw[at : at + _HEAD]
+        # the encoding of readable text has letters of either case: this is a digest or a path
+        decoded = "" if head.islower() or head.isupper() else _from_base64(raw[at:stop])
         if decoded:
             start = at if len(raw) == len(text) else len(raw[:at].decode("utf-8", "surrogatepass"))
             end = start + stop - at
@@ -73,9 +76,7 @@ def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:
 
 
 def _from_base64(run: bytes) -> str:
-    head = run[:60]
-    if len(run) > 1_000_000 or head.lower() == head or head.upper() == head:
-        # the encoding of readable text has letters of either case: this is a digest or a path
+    if len(run) > 1_000_000 or run[:_HEAD].isdigit():
         return ""
     body = run[:-1] if len(run) % 4 == 1 else run
     raw = binascii.a2b_base64(body.translate(_STANDARD) + b"=" * (-len(body) % 4))

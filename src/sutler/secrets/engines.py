@@ -197,11 +197,12 @@ Engine = Callable[[str, bytes], Sightings]
 NONE = Sightings()
 
 
-def lower(text: str) -> str:
-    """Return the text with ASCII letters in lower case; every character keeps its offset."""
-    if text.isascii():
+def lower(text: str, raw: bytes) -> str:
+    """Return the text with ASCII letters in lower case; every character keeps its offset. `raw` is
+    the text in UTF-8."""
+    if len(raw) == len(text):
         return text.lower()
-    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+    return raw.lower().decode("utf-8", "surrogatepass")
 
 
 def stdlib_engine() -> Engine:
@@ -334,10 +335,9 @@ def _may_match(text: str) -> list[int]:
 
 
 def _scan_stdlib(text: str, raw: bytes) -> Sightings:
-    del raw
     seen = _may_match(text)
     triggers: list[tuple[int, int]] = []
-    low = lower(text)
+    low = lower(text, raw)
     for number in range(len(TRIGGERS)):
         words = GATES.get(number)
         if words is None or any(word in low for word in words):

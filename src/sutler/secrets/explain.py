@@ -87,7 +87,9 @@ def _candidate(text: str, hit: Hit) -> readers.Candidate | None:
     start = text.rfind("\n", 0, hit.start) + 1
     stop = text.find("\n", hit.end)
     stop = len(text) if stop < 0 else stop
-    at = readers.Stretch(text, lower(text), start, stop, stop)
+    at = readers.Stretch(
+        text, lower(text, text.encode("utf-8", "surrogatepass")), start, stop, stop
+    )
     for read in (*readers.READERS, *apart.READERS):
         for candidate in read(at):
             if candidate.start <= hit.start < candidate.end:

@@ -91,7 +91,7 @@ SECURE_HEAD = r"convertto-securestring[ ]{1,4}"
 LOGIN_HEAD = (
     r"(?<![\w-])(?P<word>password|requirepass|masterauth|rootpw|bindpw|auth_pass|_?authtoken"
     r"|(?:add_user|change_password|net user|wpa_passphrase|htpasswd -[a-z]*b[a-z]*(?: -c)?[ ]\S{1,80})[ ]\S{1,80}"
-    r"|(?:user|role|to)[ ]\S{1,80}[ ]identified by|vault login|snyk auth|add-authtoken)[ \t]{1,8}[\"']?(?=[!-~]{3})"
+    r"|(?:user|role|to)[ ][\w'\"@%.]{1,80}[ ]identified by|vault login|snyk auth|add-authtoken)[ \t]{1,8}[\"']?(?=[!-~]{3})"
 )
 JWK_HEAD = r"kty[\"']?[ \t]{0,4}[:=]"
 TABLE_HEAD = rf"{_NAME}[`* \t]{{0,12}}\|(?!\|)"

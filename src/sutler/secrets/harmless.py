@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from sutler.secrets.format_table import words
 
@@ -13,7 +14,7 @@ _PUBLIC = words("public-value")
 _ALGORITHMS = words("algorithm")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+")
 _PATTERN = re.compile(
-    r"\[[^\]\s]{1,40}\][+*{?]|\[\^?[a-zA-Z0]-[a-zA-Z9][^\]\s]*\]|^\[\^?\w-\w[^\]\s]*\]$|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$"
+    r"\[[^\]\s]{1,40}\][+*{?]|\[\^?[a-zA-Z0]-[a-zA-Z9][^\]\s]*\]|^\[\^?\w-\w[^\]\s]*\]$|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$|^[Mm]-?\d[\d.]*[ ,]-?[\d.]+[ ]?[A-Za-z]"
 )
 _PUBLIC_KEY = re.compile(
     r"MII..[DTjz]CC|MII[A-Za-z0-9]{2,3}jAN|M(?:FkwEwYHKoZ|HYwEAYHKoZ|IGfMA0GCSq|CowBQYDK2V)|(?:ssh-\w+ )?AAAA(?:[BC]3N|E2V)"
@@ -52,6 +53,7 @@ _TRANSLATIONS = re.compile(
 )
 _ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|creds|credential)")
 _HUMP = re.compile(r"[a-z][A-Z]|[_.-]")
+_SHORTEST_PART = 8
 _GENERATED = re.compile(r"[A-Za-z0-9+_-]{16,}")
 
 
@@ -113,8 +115,9 @@ def is_address(value: str) -> bool:
         bool(scheme)
         and "@" not in rest
         and not any(
-            re.search("[0-9]", run) and re.search("[A-Za-z]", run)
+            len(part) >= _SHORTEST_PART and re.search("[0-9]", part) and re.search("[A-Za-z]", part)
             for run in _GENERATED.findall(place)
+            for part in re.split("[-_+]", run)
         )
     )
 
@@ -126,4 +129,33 @@ def is_compound_name(value: str) -> bool:
         _IDENTIFIER.fullmatch(value) is not None
         and (_HUMP.search(value) is not None or (value.isupper() and len(value) > len("password")))
         and _ABOUT.search(value) is not None
+    )
+
+
+SEQUENCES = (
+    "abcdefghijklmnopqrstuvwxyz",
+    "01234567890123456789",
+    "qwertyuiopasdfghjklzxcvbnm",
+    "zyxwvutsrqponmlkjihgfedcba",
+    "98765432109876543210",
+)
+_IN_ORDER = re.compile(
+    "|".join(row[at : at + 4] for row in SEQUENCES[:2] for at in range(len(row) - 3))
+)
+
+
+def typed_in_order(value: str) -> bool:
+    """Return whether a value is mostly runs such as 0123456789 or abcdef."""
+    if not _IN_ORDER.search(value):
+        return False
+    steps = sum(ord(right) - ord(left) == 1 for left, right in pairwise(value))
+    return len(value) >= 6 and steps * 10 >= len(value) * 7
+
+
+def counting(word: str) -> bool:
+    """Return whether a word is letters or digits in order, as people invent them."""
+    return any(
+        word[at : at + 5] in sequence
+        for sequence in SEQUENCES
+        for at in range(0, max(1, len(word) - 4), 5)
     )

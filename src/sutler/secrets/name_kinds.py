@@ -30,7 +30,7 @@ def kind_of(name: str) -> Kind:
     parts = [word.lower() for word in WORD.findall(plain) if not word.isdigit()]
     if name.endswith(_IN_OTHER_ALPHABETS):
         return "password"
-    if not parts:
+    if not parts or name == "$PWD":
         return "none"
     last, joined = parts[-1], "".join(parts)
     if "secwebsocket" in joined or joined.endswith(("publickey", "pubkey")):  # RFC 6455: in clear

@@ -331,11 +331,16 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
         yield Candidate(start, value.end(), name, "flag")
 
 
+_STATEMENT = 400
+_ACCOUNT = re.compile(r"\b(?:user|role|grant|connect to)\b")
+
+
 def _read_sql(at: Stretch) -> Iterator[Candidate]:
     for match in heads(grammar.SQL, at, at.start):
         start = match.end()
         stop = closing(at.text, match["open"], start, at.end)
-        if stop > 0:
+        statement = at.low[max(0, match.start() - _STATEMENT) : start]
+        if stop > 0 and ("identified" not in match[0] or _ACCOUNT.search(statement)):
             yield Candidate(start, stop, "password", "sql")
 
 
@@ -357,8 +362,8 @@ def _read_vendor(at: Stretch) -> Iterator[Candidate]:
         here = match.end()
         value = _VENDOR_VALUE.match(at.text, here, at.end)
         name = at.name(match)
-        if name.endswith(" h1"):  # a line of go.sum: the digest of a module
-            continue
+        if name.endswith(" h1") or match[0].endswith(", "):
+            continue  # a line of go.sum: the digest of a module; names in a list
         if value and not name.lower().startswith("tiktoken") and not name_kinds.is_negative(name):
             here = value.end()
             yield Candidate(value.start(), value.end(), name, "vendor")

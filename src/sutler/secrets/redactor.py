@@ -115,9 +115,10 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
     the text in UTF-8."""
     raw = raw or text.encode("utf-8", "surrogatepass")
     seen = scan(text, raw)
-    hits = _plain_hits(text, path, seen)
+    hits = _plain_hits(text, path, seen, raw)
     for start, end, decoded in _encoded_runs(text, raw, seen):
-        inner = _plain_hits(decoded, path, scan(decoded, decoded.encode()))
+        plain = decoded.encode()
+        inner = _plain_hits(decoded, path, scan(decoded, plain), plain)
         if inner:
             best = min(inner, key=lambda hit: (-hit.confidence, *hit))
             hits.append(Hit(start, end, f"encoded-{best.rule}", best.confidence))
@@ -127,8 +128,8 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
         for span in joins.following(text, hit.end)
     ]
     for joined in _joined_literals(text, seen):
-        found = scan(joined.text, joined.text.encode("utf-8", "surrogatepass"))
-        for hit in _plain_hits(joined.text, path, found):
+        raw = joined.text.encode("utf-8", "surrogatepass")
+        for hit in _plain_hits(joined.text, path, scan(joined.text, raw), raw):
             spans = joined.spans(hit.start, hit.end)
             if len(spans) > 1:
                 hits += [Hit(*span, hit.rule, hit.confidence) for span in spans]
@@ -164,14 +165,14 @@ def _joined_literals(text: str, seen: Sightings) -> Iterator[joins.Joined]:
                 yield joined
 
 
-def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
+def _plain_hits(text: str, path: str, seen: Sightings, raw: bytes) -> list[Hit]:
     hits: list[Hit] = []
     for number, ends in seen.formats.items():
         hits += _format_hits(text, formats()[number], ends)
     if seen.triggers:
         hits += (
             hit
-            for hit in _grammar_hits(text, seen.triggers, quotes_only(path))
+            for hit in _grammar_hits(text, raw, seen.triggers, quotes_only(path))
             if not is_translation(text[hit.start : hit.end], path)
         )
     return hits
@@ -208,7 +209,9 @@ def _lines_at(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
             yield start, stop
 
 
-def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> list[Hit]:
+def _grammar_hits(
+    text: str, raw: bytes, triggers: tuple[tuple[int, int], ...], strict: bool
+) -> list[Hit]:
     hits: list[Hit] = []
     done: set[tuple[int, int]] = set()
     at: readers.Stretch | None = None
@@ -231,7 +234,7 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
                 limit = (
                     stop if stop - line <= LONG_LINE else min(stop, unit + STRETCH + grammar.REACH)
                 )
-                low = low or lower(text)
+                low = low or lower(text, raw)
                 at = readers.Stretch(text, low, unit, limit, stop)
             hits += _read_unit(number, at, strict)
     return hits
@@ -270,8 +273,8 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
     kind = name_kinds.kind_of(candidate.name)
     if kind == "none":
         return 0.0, ""
-    if kind == "weak" and candidate.how == "apart":  # `the key "…"` is prose
-        return 0.0, ""
+    if kind == "weak" and (candidate.how == "apart" or len(value) < verdict.LEAST_WEAK):
+        return 0.0, ""  # `the key "…"` is prose
     how, loose = candidate.how, candidate.how in ("bare", "prose") and strict
     if loose and _BRACKET.search(value):
         return 0.0, ""

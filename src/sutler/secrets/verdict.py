@@ -14,7 +14,14 @@ from functools import lru_cache
 from itertools import pairwise
 
 from sutler.secrets.format_table import words
-from sutler.secrets.harmless import is_address, is_compound_name, is_harmless
+from sutler.secrets.harmless import (
+    SEQUENCES,
+    counting,
+    is_address,
+    is_compound_name,
+    is_harmless,
+    typed_in_order,
+)
 from sutler.secrets.name_kinds import WORD, Kind
 
 # -log2 P(next letter | letter), one digit each, a to z by a to z, from English and identifiers:
@@ -33,13 +40,6 @@ _MADE_UP = words("made-up")
 _EMPTY = words("empty")
 
 _PLACEHOLDER_WORDS = words("placeholder")
-_SEQUENCES = (
-    "abcdefghijklmnopqrstuvwxyz",
-    "01234567890123456789",
-    "qwertyuiopasdfghjklzxcvbnm",
-    "zyxwvutsrqponmlkjihgfedcba",
-    "98765432109876543210",
-)
 _TEMPLATE = re.compile(
     r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|[_-]xxx$|^![01]\b|EXAMPLE|^:[a-z:]+:`|^file:|_{4}|-{5}|={5}"
     r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^!(?:[A-Za-z][a-z]++|[A-Z]++|[a-z](?=[_$.:/(\[\d]|$)|[_$.:/])++(?:[\s(\[]|\d{0,2}$)|^\.Values\.|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$"
@@ -104,6 +104,8 @@ def is_noise(value: str) -> bool:
     ):
         return False
     marks = sum(not char.isalnum() and not char.isspace() for char in value)
+    if sum(map(str.isdigit, value)) * 3 > len(value):  # the path of a drawing
+        return False
     return marks >= 8 and strangeness(value) >= 4.5
 
 
@@ -114,7 +116,7 @@ def is_placeholder(value: str) -> bool:
     if _TEMPLATE.search(value) or len(set(value)) <= 2 or not _ASCII_WORD.search(value):
         return True
     lowered = value.lower()
-    if any(lowered in sequence for sequence in _SEQUENCES) or _typed_in_order(lowered):
+    if any(lowered in sequence for sequence in SEQUENCES) or typed_in_order(lowered):
         return True
     if len(value) >= 16 and "".join(sorted(set(value))) == value:  # an alphabet
         return True
@@ -124,7 +126,7 @@ def is_placeholder(value: str) -> bool:
         return False
     rest = "".join(char for char in value if not char.isalnum())
     if set(rest) - set("-_ .:/!@#*+'") or any(
-        not _counting(word) for word in parts if len(word) > 4 and word.isdigit()
+        not counting(word) for word in parts if len(word) > 4 and word.isdigit()
     ):
         return False
     if all(_known(word) for word in letters):
@@ -132,28 +134,6 @@ def is_placeholder(value: str) -> bool:
     if letters[0] in _MADE_UP and len(letters) > 1 and strangeness(value) < _STRANGE:
         return True
     return value.isupper() and "_" in value and len(letters) > 1 and strangeness(value) < 4.3
-
-
-_IN_ORDER = re.compile(
-    "|".join(row[at : at + 4] for row in _SEQUENCES[:2] for at in range(len(row) - 3))
-)
-
-
-def _typed_in_order(value: str) -> bool:
-    """Return whether a value is mostly runs such as 0123456789 or abcdef."""
-    if not _IN_ORDER.search(value):
-        return False
-    steps = sum(ord(right) - ord(left) == 1 for left, right in pairwise(value))
-    return len(value) >= 6 and steps * 10 >= len(value) * 7
-
-
-def _counting(word: str) -> bool:
-    """Return whether a word is letters or digits in order, as people invent them."""
-    return any(
-        word[at : at + 5] in sequence
-        for sequence in _SEQUENCES
-        for at in range(0, max(1, len(word) - 4), 5)
-    )
 
 
 def _known(word: str) -> bool:
@@ -213,6 +193,8 @@ def is_scrambled(value: str) -> bool:
     return _is_mixed(value, 2.6)
 
 
+LEAST_WEAK = 16
+"""No shorter value under a name that may or may not hold a secret is one."""
 _CODE_MARK = re.compile(r"[()\[\]{},;.:<>|&?*\"'`$@#\\]|->|::")
 _DIGITS = {"password": 5, "secret": 12, "weak": 64, "none": 64}
 
@@ -237,7 +219,7 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
         return 0.0
     if value.isdigit():
         constant = int(value) & (int(value) - 1) == 0  # zero or a power of two
-        return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) and not constant else 0.0
+        return 0.6 if len(value) >= _DIGITS[kind] and not counting(value) and not constant else 0.0
     if kind == "secret" and "=" in value.rstrip("="):  # a cookie: the part after the name
         return 0.7 if any(is_random(part, 8) for part in re.split(r"[=;&]", value)) else 0.0
     if len(_ESCAPE.sub("", value)) < 4:
@@ -261,11 +243,16 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
             return 0.0
         if is_random(value, 8 if not loose else 16) or (not loose and _SHORT_HEX.fullmatch(value)):
             return 0.8
-        odd = how in _DIRECT and not loose and len(value) >= 6 and _RUN.fullmatch(value)
+        odd = (
+            how in _DIRECT
+            and not loose
+            and len(value) >= 6 + ("-" in value)
+            and _RUN.fullmatch(value)
+        )
         return 0.5 if odd and strangeness(value) >= _STRANGE else 0.0
-    if "=" in value.rstrip("="):
+    if "=" in value.rstrip("=") or _is_word_list(value):
         return 0.0
-    return 0.6 if is_random(value, 16 if not loose else 20) else 0.0
+    return 0.6 if is_random(value, LEAST_WEAK if not loose else 20) else 0.0
 
 
 def _is_dotted_value(value: str, kind: Kind, how: str, loose: bool) -> bool:
@@ -303,7 +290,11 @@ _STRANGE = 4.4
 
 
 def _is_word_list(value: str) -> bool:
-    return _SNAKE.fullmatch(value.lower()) is not None and strangeness(value) < _STRANGE
+    return (
+        _SNAKE.fullmatch(value.lower()) is not None
+        and strangeness(value) < _STRANGE
+        and not any(is_random(part, 16) for part in re.split("[_-]", value))
+    )
 
 
 def _judge_password(value: str, how: str, loose: bool) -> float:
@@ -328,10 +319,18 @@ def _judge_password(value: str, how: str, loose: bool) -> float:
 def judge_format(value: str) -> bool:
     """Return whether a well-formed value looks generated: `s.` and 24 letters may be a method
     call."""
-    if _MASKED.search(value) or len(set(value)) <= 4 or _typed_in_order(value.lower()):
+    if (
+        value.isdigit()
+        or _MASKED.search(value)
+        or len(set(value)) <= 4
+        or typed_in_order(value.lower())
+    ):
         return False
     digits = sum(char.isdigit() for char in value)
     return digits >= 3 or strangeness(value) >= 4.2 or (digits > 0 and strangeness(value) >= 3.8)
+
+
+_COMMIT = re.compile(r"[\w.-]+/[\w.-]+/[0-9a-f]{40}")
 
 
 def judge_vendor(value: str) -> float:
@@ -339,7 +338,7 @@ def judge_vendor(value: str) -> float:
     mixed, no path and no version."""
     if is_placeholder(value) or is_harmless(value) or _CODE.match(value) or _NUMBER.match(value):
         return 0.0
-    if value.startswith("0x"):
+    if value.startswith("0x") or _COMMIT.fullmatch(value):
         return 0.0
     if _UUID.match(value):
         return 0.6
@@ -383,7 +382,8 @@ def judge_url(value: str, user: str) -> float:
         is_placeholder(value)
         or value == "password"
         or value.startswith(("$", "{", "%s", ":"))
-        or "[" in user + value  # a pattern of addresses
+        or "[" in user + value
+        or "]" in value  # a pattern of addresses, or an index
         or (user, value) == _SAMPLE_ACCOUNT
         or is_compound_name(value)
         or _COUNTED.search(value)
