@@ -19,6 +19,7 @@ from sutler.process import Bounds, capture
 from sutler.remote.redirect import new_address
 from sutler.remote.shelf import MOST_BYTES, Writer, fetched, plain_path, size_of
 from sutler.remote.source import Remote
+from sutler.scan.commits import ENVIRONMENT, SETTINGS, options
 
 SECONDS = 300.0
 """Time limit for one call of git."""
@@ -43,8 +44,7 @@ _SSH = (
     "-oClearAllForwardings=yes -oStrictHostKeyChecking=yes -oConnectTimeout=20"
 )
 _SETTINGS = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
+    *SETTINGS,
     "core.symlinks=false",
     "core.sshCommand=" + _SSH,
     "credential.helper=",
@@ -58,8 +58,6 @@ _SETTINGS = (
     "http.lowSpeedLimit=1000",
     "http.lowSpeedTime=20",
     "protocol.version=2",
-    "protocol.allow=never",  # the protocol of the address is allowed beside it
-    "safe.bareRepository=explicit",  # a tree may hold a repository with settings of its own
     "transfer.fsckObjects=false",  # old histories fail it; paths are checked when they are written
     "uploadpack.packObjectsHook=",
 )
@@ -193,8 +191,7 @@ def _blobs(
 
 
 def _prefix(scheme: str) -> list[str]:
-    settings = [*_SETTINGS, f"protocol.{scheme}.allow=always"]
-    return ["git", *(word for setting in settings for word in ("-c", setting))]
+    return ["git", *options([*_SETTINGS, f"protocol.{scheme}.allow=always"])]
 
 
 def _environment(scheme: str, environ: Mapping[str, str]) -> dict[str, str]:
@@ -202,20 +199,14 @@ def _environment(scheme: str, environ: Mapping[str, str]) -> dict[str, str]:
     passed = {name: environ[name] for name in _PASSED_ON if name in environ}
     return {
         **passed,
+        **ENVIRONMENT,
         "GIT_ALLOW_PROTOCOL": scheme,
         "GIT_ASKPASS": "false",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_LFS_SKIP_SMUDGE": "1",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
         "GIT_PROTOCOL_FROM_USER": "0",
         "GIT_SSH_COMMAND": _SSH,
-        "GIT_TERMINAL_PROMPT": "0",
         "HOME": "/nonexistent",
-        "LC_ALL": "C",
         "SSH_ASKPASS": "false",
         "SSH_ASKPASS_REQUIRE": "never",
     }

@@ -24,20 +24,23 @@ _TIMEOUT = 60  # git may wait for a lock or a network file system
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}\n?")
 _BRANCH = re.compile(rb"ref: (refs/heads/[\w./-]+)\n?")
 
-_SAFE = (
-    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
-    *(
-        "-c",
-        "core.sshCommand=false",
-        "-c",
-        "core.attributesFile=/dev/null",
-        "-c",
-        "core.quotePath=false",
-    ),
-    *("-c", "protocol.allow=never", "-c", "log.showSignature=false", "-c", "gpg.program=false"),
-    *("-c", "safe.bareRepository=explicit", "-c", "diff.external=", "-c", "diff.renames=false"),
+SETTINGS = (
+    "core.attributesFile=/dev/null",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.quotePath=false",
+    "core.sshCommand=false",
+    "diff.external=",
+    "diff.renames=false",
+    "gpg.program=false",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",  # a tree may hold a repository with settings of its own
 )
-_ENVIRONMENT = {
+"""With these, over those of any file, git starts no program and opens no connection. Every call of
+git has them; `remote` allows what a fetch needs beside them."""
+ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -47,6 +50,11 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
+
+
+def options(settings: Iterable[str]) -> list[str]:
+    """Return settings as options of git; the last of equal ones applies."""
+    return [word for setting in settings for word in ("-c", setting)]
 
 
 class Commit(Struct, frozen=True, gc=False, array_like=True):
@@ -130,8 +138,8 @@ def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
 
     environment = {
         key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ
-    } | _ENVIRONMENT
-    command = ["git", *_SAFE, "--git-dir", git_dir, *words]
+    } | ENVIRONMENT
+    command = ["git", *options(SETTINGS), "--git-dir", git_dir, *words]
     # A path below a root's anchor names a descriptor of ours, which git has to inherit.
     anchored = git_dir.startswith(DESCRIPTORS)
     kept = (int(git_dir[len(DESCRIPTORS) :].partition("/")[0]),) if anchored else ()
