@@ -377,6 +377,15 @@ def test_large_code_shows_its_outline_where_a_budget_limits(
     assert [one.level for one in api.parse(ran.out).sections] == [level]
 
 
+def test_settings_of_tools_take_no_room_from_the_project(plant: Plant, sutler: Sutler) -> None:
+    """Names and folders that begin with a dot stand behind files of the same kind without one."""
+    hidden = {".chglog/config.yml": "a: 1\n" * 100, "ui/.storybook/main.yml": "b: 1\n" * 100}
+    shown = {"deploy/values.yml": "c: 1\n" * 100, "tests/test_a.py": "d = 1\n" * 100}
+    folder = plant({**hidden, **shown})
+    short = api.parse(sutler("pack", "--max-chars", "2600", cwd=folder).out).sections
+    assert {str(one.path) for one in short} == set(shown)
+
+
 FORMAL = ("LICENSE", "README.zh-CN.md", "CHANGELOG.md", ".github/workflows/ci.yml")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sutler.budget.selection import Cut, Material, Request
+from sutler.budget.selection import OWN_CODE, Cut, Material, Request
 from sutler.budget.shrink import Outliner
 from sutler.formats.document import CleanText
 
@@ -40,9 +40,13 @@ def outlines_rest(request: Request) -> bool:
 
 
 def outline_worth(material: Material, request: Request, outliner: Outliner) -> CleanText | None:
-    """Return the outline of code if it is worth its frame."""
-    if material.choice.facts.tag not in ("code", "test"):
+    """Return the outline of code if it is worth its frame. Unless outlines are asked for, only the
+    project's own code has one."""
+    choice = material.choice
+    if choice.facts.tag not in ("code", "test"):
         return None
-    outline = outliner(material.choice.path, material.clean.text)
+    if request.rest == "auto" and choice.priority > OWN_CODE:
+        return None
+    outline = outliner(choice.path, material.clean.text)
     least = LEAST_OUTLINE if request.rest == "auto" else 1
     return replace(material.clean, text=outline) if len(outline) >= least else None

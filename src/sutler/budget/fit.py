@@ -97,9 +97,8 @@ def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]
 def fit_within(
     choices: Sequence[Choice], materials: Iterable[Material | Excluded], ledger: Ledger
 ) -> Fitted:
-    """Spend the budget in the order of claim; files that do not fit, or were not loaded, are
-    listed, then counted. Shortened files grow if room is left: key files of code before weaker
-    claims than code enter, whatever their size, the others at the end."""
+    """Spend the budget in the order of claim; other files are listed, then counted. With room
+    left, shortened files grow: key files of code before weaker claims enter, others at the end."""
     sections: list[Section] = []
     excluded: list[Excluded] = []
     cut, room = ledger.cut, ledger.request.budget.room or 0
@@ -117,7 +116,7 @@ def fit_within(
             _grow(keys, sections, ledger, replace(ledger.cut, max_file_bytes=0))
             keys.clear()
         if missed and choice.priority > missed[0].choice.priority:
-            section = paid_outline(material, ledger)  # small weak files must not take the room
+            section = paid_outline(material, ledger)  # weak files must not take the room
         else:
             section = best_paid(material, ledger, ledger.cut if choice.pinned else cut)
         if section is None:
@@ -153,7 +152,9 @@ def best_paid(material: Material, ledger: Ledger, cut: Cut) -> Section | None:
     for rung in rungs(material, cut, ledger.outliner):
         if paid := ledger.pay(rung, kept_free if rung.level != "outline" else 0):
             return paid
-    return paid_outline(material, ledger) if ledger.outlined else None
+        if ledger.outlined:
+            return paid_outline(material, ledger)
+    return None
 
 
 def paid_outline(material: Material, ledger: Ledger) -> Section | None:

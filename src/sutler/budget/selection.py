@@ -44,8 +44,6 @@ _FORMAL = re.compile(
     r"|readme[-_.][a-z]{2}(?:[-_][a-z]{2,4})?)\b[^/]*"
 )
 """Documents of the root about rights, people and versions, and translations of the README."""
-_HIDDEN = re.compile(r"(?:^|/)\.(?!github/)")
-"""Settings and templates of tools: their names or folders begin with a dot."""
 
 _STABILITY = {
     "documentation": 0,
@@ -220,9 +218,9 @@ def claim(
     if entry.path.lower().removeprefix(".github/") in ENTRY_DOCUMENTS:
         return _ENTRY, "entry document"
     formal = facts.category == "documentation" and _FORMAL.fullmatch(entry.path) is not None
-    if facts.role == "ci" or formal:
+    if facts.role == "ci" or formal or entry.path.startswith(".github/"):
         return _ASIDE, facts.category
-    if facts.category in ("config", "documentation") and _HIDDEN.search(entry.path):
+    if facts.category in ("config", "documentation") and _hidden(entry.path):
         return _DERIVED, facts.category
     if facts.lock:
         return _DERIVED, "lock file"
@@ -236,6 +234,11 @@ def claim(
         return _TEST, "test"
     own = facts.tag == "code" and facts.role not in _BESIDE
     return (OWN_CODE if own else _OTHER), facts.category
+
+
+def _hidden(path: str) -> bool:
+    """Return whether the name or a folder begins with a dot, as settings of tools do."""
+    return path[:1] == "." or "/." in path
 
 
 def require_true_lines(request: Request) -> None:
@@ -357,7 +360,7 @@ def _claimed(
     choices: list[Choice] = []
     for entry, facts in kept:
         shallow = "/" not in entry.path.removeprefix(".github/")
-        own = entry.named or shallow or not entry.size
+        own = entry.named or shallow or not entry.size or _hidden(entry.path)
         if own or (keys is not None and entry.path in keys):
             place, reason = claim(entry, facts, keys)
         else:

@@ -286,7 +286,7 @@ PLAIN_CODE: tuple[Language, ...] = (
         SLASHES,
         manifests="build.zig build.zig.zon",
         uses=Uses(imports=r"@import\(\"([^\"]+)\"\)", beside=True),
-        entries=Entries(main=r"\bpub\s+fn\s+main\s*\(", compiled=True),
+        entries=Entries(main=r"(?m)^pub\s+fn\s+main\s*\(", compiled=True),
     ),
     _schema("graphql", "graphql gql graphqls", SLASHES),
     _schema("plsql", "pks pkb plsql", DASHES),

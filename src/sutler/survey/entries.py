@@ -107,6 +107,7 @@ def entrypoints(
 
 
 _COMMENT_LINE = re.compile(r"(?m)^[ \t]*(?://|/?\*).*$")
+_HASH_LINE = re.compile(r"(?m)^[ \t]*#.*$")
 _HASHED = frozenset({"python", "ruby", "elixir", "shell"})
 
 
@@ -114,7 +115,7 @@ def _without_comments(language: str, text: str) -> str:
     """Remove comments and docstrings, and in Rust the tests at the end."""
     if (spoken := language_named(language)) is not None:
         text = _without_docstrings(spoken, text)
-    text = _COMMENT_LINE.sub("", tame(text)) if language not in _HASHED else tame(text)
+    text = (_HASH_LINE if language in _HASHED else _COMMENT_LINE).sub("", tame(text))
     return text.split("#[cfg(test)]", 1)[0] if language == "rust" else text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sutler.paths import dirname
 from sutler.scan.structured import mapping, parse_json, parse_yaml, string, texts
-from sutler.survey.evidence import Found, Tree, beside, dependency, joined
+from sutler.survey.evidence import Found, Tree, beside, dependency, joined, tame
 from sutler.survey.wire import DependencyType
 
 _TABLES: tuple[tuple[str, DependencyType], ...] = (
@@ -63,9 +63,11 @@ def read_package(path: str, text: str, tree: Tree) -> Found:
 
 def _is_private_root(data: dict[str, Any], folder: str, tree: Tree) -> bool:
     """Return whether a workspace root is never published: its dependencies serve its developers
-    only."""
-    spaces = bool(data.get("workspaces")) or beside(folder, "pnpm-workspace.yaml") in tree.known
-    return data.get("private") is True and spaces
+    only. The file of pnpm may hold settings of a single package."""
+    own = beside(folder, "package.json")
+    inner = [path for path in tree.matching(folder, ["**"], "package.json") if path != own]
+    shared = bool(inner) and beside(folder, "pnpm-workspace.yaml") in tree.known
+    return data.get("private") is True and (bool(data.get("workspaces")) or shared)
 
 
 def _entries(data: dict[str, Any], folder: str, tree: Tree) -> tuple[str, ...]:
@@ -149,4 +151,15 @@ def read_lerna(path: str, text: str, tree: Tree) -> Found:
         ecosystem="node",
         members=tree.matching(dirname(path), globs, "package.json"),
         workspace=bool(globs),
+    )
+
+
+def read_angular(path: str, text: str, tree: Tree) -> Found:
+    """Read angular.json: the script that each application starts with."""
+    mains = re.findall(r"\"(?:main|browser)\"\s*:\s*\"([\w./-]+\.ts)\"", tame(text))
+    starts = [beside(dirname(path), main) for main in dict.fromkeys(mains)]
+    return Found(
+        path=path,
+        ecosystem="node",
+        entry_points=tuple(start for start in starts if start in tree.known),
     )

@@ -24,6 +24,7 @@ from sutler.survey.wire import Dependency, Manifest
 MAX_DEPENDENCIES = 300
 MIXED_SHARE = 0.25
 
+_CHART = re.compile(r"-(?:helm-)?charts?$|^helm-")
 _PLACEHOLDER = re.compile(r"(?i)(?:^|[/-])(?:root|monorepo|workspace)$|^build$")
 _NO_KIND = frozenset(
     {"html", "erb", "makefile", "starlark", "dockerfile", "cmake", "batch", "tex", "jinja", "svg"}
@@ -294,7 +295,7 @@ def _purpose(scope: list[Found], texts: Mapping[str, str], name: str) -> str:
     """Return the description of the root manifests or of the member with the project's name; else
     that of the README; else that of the only member with one."""
     shallow = _first(package.description for package in scope if "/" not in package.path)
-    plain = name.rsplit("/", 1)[-1].lower()
+    plain = _CHART.sub("", name.rsplit("/", 1)[-1].lower())
     same = _first(package.description for package in scope if package.name.lower() == plain)
     members = list(dict.fromkeys(package.description for package in scope if package.description))
     only = members[0] if len(members) == 1 else ""
@@ -371,8 +372,7 @@ def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
 
 
 def _build_system(main: list[Found], scope: list[Found], large: list[str], tree: Tree) -> str:
-    """Return all systems at the root; those of members only if the root has none for the
-    ecosystem."""
+    """Return the systems at the root; those of members only if it has none for the ecosystem."""
     root = [package for package in scope if "/" not in package.path]
     first = [package for package in root if package in main] or [
         package for package in scope if package.path.count("/") == _depth(scope)
@@ -382,13 +382,14 @@ def _build_system(main: list[Found], scope: list[Found], large: list[str], tree:
         for package in [*first, *(package for package in root if package.ecosystem)]
     ]
     strong = [system for system in systems if system and system not in ("pip", "make")]
-    if main and main[0].ecosystem == "python" and not strong:
+    declared = {package.ecosystem for package in root if package.build_system not in ("", "pip")}
+    if "python" in large and "python" not in declared:
         locks = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"))
-        strong = [system for lock, system in locks if lock in tree.known]
+        strong += [system for lock, system in locks if lock in tree.known]
     if strong and not tree.known.isdisjoint(("MODULE.bazel", "WORKSPACE", "WORKSPACE.bazel")):
         strong.append("bazel")
     rooted = {package.ecosystem for package in root}
-    for kind in large[1:] if strong else ():
+    for kind in large if strong else ():
         inner = [package for package in scope if package.ecosystem == kind and kind not in rooted]
         strong += [package.build_system for package in inner if package.build_system != "pip"][:1]
     weak = [package.build_system for package in [*first, *root, *scope]]

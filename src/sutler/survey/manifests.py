@@ -35,6 +35,7 @@ _EXACT: dict[str, Reader] = {
     "package.json": javascript.read_package,
     "pnpm-workspace.yaml": javascript.read_pnpm_workspace,
     "lerna.json": javascript.read_lerna,
+    "angular.json": javascript.read_angular,
     "cargo.toml": rust_go.read_cargo,
     "go.mod": rust_go.read_go_mod,
     "go.work": rust_go.read_go_work,
@@ -67,6 +68,7 @@ _EXACT: dict[str, Reader] = {
     "description": other_languages.read_description,
     "project.toml": other_languages.read_julia,
     "build.zig": other_languages.read_zig,
+    "build.zig.zon": other_languages.read_zon,
     "chart.yaml": infrastructure.read_chart,
     "galaxy.yml": infrastructure.read_collection,
     "ansible.cfg": infrastructure.read_ansible_config,
@@ -106,6 +108,8 @@ def reader_of(path: str) -> Reader | None:
         return python.read_requirements
     if path.startswith("buildSrc/") and name.endswith(".kt"):
         return jvm.read_constants
+    if "templates/" in path and name == "requirements.yaml":
+        return None  # a template of a chart
     return _EXACT.get(name) or _UNRANKED.get(name) or _BY_ENDING.get(name[name.rfind(".") :])
 
 

@@ -269,10 +269,25 @@ def read_julia(path: str, text: str, tree: Tree) -> Found:
 
 def read_zig(path: str, text: str, tree: Tree) -> Found:
     starts = [beside(dirname(path), f"src/{name}.zig") for name in ("main", "root", "lib")]
+    programs = re.findall(r"\baddExecutable\(\s*\.\{\s*\.name\s*=\s*\"([^\"]+)\"", tame(text))
     return Found(
         path=path,
         ecosystem="zig",
         entry_points=tuple(start for start in starts if start in tree.known),
+        commands=tuple(sorted(set(programs))),
         build_system="zig build",
         test_framework="zig test" if "addTest" in text else "",
+    )
+
+
+def read_zon(path: str, text: str, tree: Tree) -> Found:
+    """Read build.zig.zon: a package and the packages that it fetches."""
+    text = re.sub(r"(?m)//.*$", "", tame(text))
+    needs = re.findall(r"\.(\w+)\s*=\s*\.\{\s*\.(?:url|path)\s*=\s*\"([^\"]*)\"", text)
+    return Found(
+        path=path,
+        ecosystem="zig",
+        name=field(r"\.name\s*=\s*[.\"]([\w-]+)", text),
+        dependencies=tuple(dependency(name) for name, _ in needs),
+        build_system="zig build",
     )

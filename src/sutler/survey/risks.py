@@ -244,6 +244,9 @@ def _indicated(
     acts = facts.lines > FEW_LINES and len(branching) >= SOME_BRANCHES
     tied = _coupling(importers, imported) if acts else []
     some = [item for item in functions if item.branches >= SOME_BRANCHES] if not tangled else []
+    lesser = [item.text for item in some[:MAX_FUNCTIONS]]
+    if not functions and len(branching) > BRANCHY:  # a template, a script
+        lesser = [f"{len(branching)} branches in {facts.lines:,} lines"]
     return (
         _Indication("security", len(security), security),
         _Indication("performance", len(slow) + 2 * len(loops), slow + loops),
@@ -251,8 +254,8 @@ def _indicated(
         _Indication("coupling", importers + imported, tied),
         _Indication(
             "complexity",
-            some[0].weight if some else 0,
-            [item.text for item in some[:MAX_FUNCTIONS]],
+            some[0].weight if some else len(branching),
+            lesser if not tangled else [],
             lesser=True,
         ),
     )

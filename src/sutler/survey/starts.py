@@ -27,7 +27,7 @@ _SYSTEM = re.compile(r"(?i)win|unix|linux|apple|posix|have_|cplusplus|unicode|^\
 """Macros of a system or a compiler; any other condition is a person's choice of another program."""
 _GENERATOR = re.compile(r"(?i)[\w-]*generators?/")
 """Modules that write code or documents of the project, beside its programs."""
-_COMPLETE = frozenset({"haskell"})
+_COMPLETE = frozenset({"haskell", "zig"})
 """Ecosystems whose manifests declare every program, if they declare one."""
 _PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs)(?:/.*)?)?")
 _SCRIPT = re.compile(r"<script\b[^>]*\bsrc=[\"']/?(?:\./)?([\w./-]+\.[jt]sx?)[\"']", re.IGNORECASE)

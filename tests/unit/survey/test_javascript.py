@@ -49,3 +49,21 @@ def test_workspaces_of_npm_pnpm_and_lerna() -> None:
             "folder",
             ("packages/a/src/i.ts",),
         )
+
+
+def test_the_start_of_an_angular_application() -> None:
+    """pnpm's workspace file beside a single package holds settings; its needs are the program's."""
+    files = {
+        "ui/package.json": '{"private": true, "dependencies": {"@angular/core": "22"}}',
+        "ui/pnpm-workspace.yaml": "minimumReleaseAge: 1\n",
+        "ui/angular.json": '{"build": {"options": {"browser": "src/main.ts"}}}',
+        "ui/src/main.ts": "bootstrapApplication(App)\n",
+        "pyproject.toml": '[project]\nname = "oar"\n',
+        "uv.lock": "",
+        "oar/a.py": "a = 1\n",
+        "oar/b.py": "b = 1\n",
+    }
+    found = survey(files)
+    assert found.manifest.entry_points == ("ui/src/main.ts",)
+    assert found.manifest.build_system == "uv, pnpm"
+    assert dependencies(found) == [("@angular/core", "runtime", "22")]

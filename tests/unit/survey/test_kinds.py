@@ -102,6 +102,8 @@ def test_kinds(
          ("bin/oar", "libexec/folder")),
         ({"x.cabal": "name: x\nexecutable x\n  main-is: Main.hs\n", "Main.hs": "main :: IO ()\n", "ci.hs": "main :: IO ()\n"},
          ("Main.hs",)),
+        ({"build.zig": 'b.addExecutable(.{ .name = "x" })', "src/main.zig": "pub fn main() void {}\n",
+          "src/tool.zig": "pub fn main() void {}\n"}, ("src/main.zig",)),
         ({"settings.gradle": "", "cli/src/main/java/A.java": "public static void main(String[] a)",
           "oar-generator/src/main/java/B.java": "public static void main(String[] a)"}, ("cli/src/main/java/A.java",)),
     ],

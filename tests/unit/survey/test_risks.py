@@ -133,6 +133,11 @@ def test_a_project_without_long_functions_shows_its_branching_ones() -> None:
     assert next(spot.path for spot in spots({"long.py": long} | files)) == "long.py"
 
 
+def test_a_file_without_functions_has_its_branches_counted() -> None:
+    found = spots({"run.sh": "if x; then\n  y\nfi\n" * 20})
+    assert found[0].indicators == ("20 branches in 60 lines",)
+
+
 def test_a_header_is_not_coupled_beside_its_source() -> None:
     body = "    if (x) { x = 1; }\n" * 30 + "}\n" + "\n" * 60
     use = '#include "part.h"\nint f(void) { return first(1); }\n'
