@@ -97,6 +97,8 @@ def _place(directory: str) -> Marks:
             marks.add("test folder")
         if lows[0] in names.CI_DIRS:
             marks.add("ci")
+        if lows[0] in ("src", "lib") and lows[1:2] == ["benchmark"]:
+            marks -= {"bench", "aside"}  # the code of a program that measures others
         if not names.DOC_DIRS.isdisjoint(lows[:2]):
             marks.add("manual")
     if "test" in lows and any(

@@ -31,15 +31,17 @@ ASIDE = re.compile(
 """Folders whose manifests and entry points do not belong to the project itself."""
 
 
-_PACKAGES = re.compile(r"(?:^|/)src/main/(?:java|kotlin|scala|groovy)/")
+_OWN = re.compile(
+    r"(?:^|/)src/main/(?:java|kotlin|scala|groovy)/|^(?:src|lib)/(?=benchmark/)", re.IGNORECASE
+)
 
 
 def is_aside(path: str) -> bool:
     """Return whether a file lies in a folder beside the project's own code. Below `src/main/java`
-    the
-        folders are names of packages, and `org.springframework.samples` is one of them."""
-    packages = _PACKAGES.search(path)
-    return ASIDE.search(path[: packages.end()] if packages else path) is not None
+    the folders are names of packages, and `org.springframework.samples` is one of them;
+    `src/benchmark` is the code of a program that measures others."""
+    own = _OWN.search(path)
+    return ASIDE.search(path[: own.end()] if own else path) is not None
 
 
 class Tree(Struct, frozen=True):

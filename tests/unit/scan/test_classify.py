@@ -170,6 +170,21 @@ def test_shebang(head: str, language: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("src/benchmark/mod.rs", "source"),
+        ("src/benchmark/examples/a.rs", "example"),
+        ("benchmark/mod.rs", "bench"),
+        ("src/benchmarks/a.ts", "bench"),
+        ("tools/src/benchmark/a.c", "bench"),
+    ],
+)
+def test_a_program_that_measures_others_has_code_of_its_own(path: str, role: str) -> None:
+    """A folder `benchmark` among the sources is no folder of benchmarks."""
+    assert facts_of(path).role == role
+
+
+@pytest.mark.parametrize(
     ("path", "shown"), [("a.py", True), ("a.csv", True), ("a.db", False), ("a.png", False)]
 )
 def test_extractable(path: str, shown: bool) -> None:
