@@ -9,6 +9,7 @@ import base64
 import binascii
 import json
 import re
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -111,6 +112,7 @@ class SharedValues:
 
     def __init__(self, secrets: Iterable[Secret], key: bytes) -> None:
         self._key = key
+        self._local = threading.local()
         self._pieces: dict[str, list[tuple[_Spelling, int]]] = {}
         for value, rule in sorted(dict(secrets).items())[:_MOST]:
             for spelling in _spellings(value, rule):
@@ -174,7 +176,8 @@ class SharedValues:
             return [piece for piece in sorted(self._pieces) if piece in text] if some else []
         numbers: list[int] = []
         data = raw or text.encode("utf-8", "surrogatepass")
-        self._database.scan(data, match_event_handler=_note, context=numbers)
+        scratch = self._scratch_here()
+        self._database.scan(data, match_event_handler=_note, context=numbers, scratch=scratch)
         return [self._ordered[number] for number in sorted(numbers)]
 
     @cached_property
@@ -201,8 +204,15 @@ class SharedValues:
             elements=len(literals),
             flags=[hyperscan.HS_FLAG_SINGLEMATCH] * len(literals),
         )
-        database.scratch = hyperscan.Scratch(database)
         return database
+
+    def _scratch_here(self) -> Any:
+        """Return the scratch space of this thread: two scans at once cannot share one."""
+        import hyperscan
+
+        if not hasattr(self._local, "scratch"):
+            self._local.scratch = hyperscan.Scratch(self._database)
+        return self._local.scratch
 
 
 def _note(number: int, _start: int, _end: int, _flags: int, numbers: list[int]) -> None:

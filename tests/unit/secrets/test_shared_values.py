@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -95,3 +96,13 @@ def test_an_encoded_spelling_costs_few_pieces() -> None:
     """Compiling pieces was a tenth of a first pack without a limit."""
     value = "kD83mfLq02nXzPw7aB5cR9tY"
     assert len(SharedValues([(value, "secret")], KEY)._pieces) <= 20
+
+
+def test_threads_may_search_at_once() -> None:
+    """Matching releases the interpreter's lock, so that threads do run at once."""
+    text = f"words and words {VALUE} again\n" * 4_000
+    values = SharedValues([(VALUE, "password")], KEY)
+    with ThreadPoolExecutor(4) as threads:
+        shown = list(threads.map(lambda _: values.hide(CleanText(text)).text, range(24)))
+    assert len(set(shown)) == 1
+    assert VALUE not in shown[0]
