@@ -70,7 +70,7 @@ def look(ranked: Ranked, regions: Sequence[Region], lines: Sequence[str], lens: 
     return Looked(
         parts,
         scores_of(parts.regions, lens, ranked.lines, owners),
-        traits_of(parts.regions, lens, owners),
+        traits_of(parts.regions, lens, owners, ranked.lines),
     )
 
 

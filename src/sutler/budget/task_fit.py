@@ -88,7 +88,7 @@ def ranked_regions(ranking: Ranking, files: int, most: int = 5) -> list[tuple[Ra
                 file.score,
                 regions,
                 scores_of(regions, lens, file.lines),
-                traits_of(regions, lens),
+                traits_of(regions, lens, (), file.lines),
             )
         )
     chosen_regions = []

@@ -72,7 +72,7 @@ def scores_of(
             own[i] += _OWNER * named[owner]
     top = max(own, default=0.0)
     for i, region in enumerate(regions) if pointed else ():
-        if any(region.start <= line <= region.end for line in pointed):
+        if _points_into(region, pointed):
             own[i] = own[i] * 1.5 + max(top, 1.0)
     around = [0.0, *own, 0.0]
     return tuple(own[i] + _NEAR * max(around[i], around[i + 2]) for i in range(len(own)))
@@ -80,15 +80,20 @@ def scores_of(
 
 class Traits(Struct, frozen=True, gc=False):
     """Evidence for one region, apart from how it compares with others: the share of the
-    task's words by worth, whether the task uses its name, and whether it stands inside a class."""
+    task's words by worth, whether the task uses its name, whether it stands inside a class, and
+    whether the task points at one of its lines."""
 
     words: float
     named: bool
     inside: bool
+    pointed: bool = False
 
 
 def traits_of(
-    regions: Sequence[Region], lens: Lens, owners: Sequence[int] = ()
+    regions: Sequence[Region],
+    lens: Lens,
+    owners: Sequence[int] = (),
+    pointed: Sequence[int] = (),
 ) -> tuple[Traits, ...]:
     """Compute the traits of each region, in order."""
     total = sum(lens.by_sum.values()) or 1.0
@@ -97,9 +102,14 @@ def traits_of(
             lexical(region, lens) / total,
             _is_named(region, lens),
             bool(owners) and owners[i] >= 0,
+            _points_into(region, pointed),
         )
         for i, region in enumerate(regions)
     )
+
+
+def _points_into(region: Region, lines: Sequence[int]) -> bool:
+    return any(region.start <= line <= region.end for line in lines)
 
 
 def other_blocks(regions: Sequence[Region], j: int) -> Iterator[int]:

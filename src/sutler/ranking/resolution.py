@@ -27,7 +27,7 @@ _BLOB_LINK = re.compile(
 )
 _PATH = re.compile(
     r"(?<![\w@/.~\\+-])((?:[A-Za-z]:)?[~.\w/\\+-]{0,300}[\w+-]\.[A-Za-z][A-Za-z0-9]{0,5})\b"
-    r"(?::(\d{1,9}))?"
+    r"(?:(?::|#L|\(|`?,? \(?(?:at )?lines? )(\d{1,9}))?"
 )
 _MODULE = re.compile(
     r"(?<![\w@/.~:-])(?<!import )(?<!from )"

@@ -32,6 +32,16 @@ def test_the_region_with_the_evidence_is_the_most_probable() -> None:
     assert odds[0][1] > odds[1][1]
 
 
+@pytest.mark.parametrize("evidence", ["pointed", "named"])
+def test_evidence_makes_a_region_more_probable(evidence: str) -> None:
+    seen, other = chances(
+        [candidate(1.0, (1.0, replace(NOTHING, **{evidence: True})), (1.0, NOTHING))]
+    )[0]
+    alike = chances([candidate(1.0, (1.0, NOTHING), (1.0, NOTHING))])[0]
+    assert seen > alike[0]
+    assert other == alike[1]
+
+
 def test_regions_enter_in_the_order_of_their_probability() -> None:
     odds = [(0.1, 0.9), (0.5,)]
     files = [candidate(1.0, (1.0, NAMED), (1.0, NAMED)), candidate(1.0, (1.0, NAMED))]

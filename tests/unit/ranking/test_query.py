@@ -78,6 +78,10 @@ def test_dotted_names_are_found() -> None:
     [
         ("see src/shop/cart.py for it", "src/shop/cart.py", 0),
         ("see src/shop/cart.go:42 for it", "src/shop/cart.go", 42),
+        ("see src/shop/cart.go#L42-L50 for it", "src/shop/cart.go", 42),
+        ("see src/shop/cart.go, line 42", "src/shop/cart.go", 42),
+        ("see `src/shop/cart.go` (lines 42-50)", "src/shop/cart.go", 42),
+        ("see src/shop/cart.go(42) for it", "src/shop/cart.go", 42),
         ("https://github.com/o/n/blob/main/lib/cart.rb#L7", "lib/cart.rb", 7),
         ("    at Cart.total (/app/src/cart.js:10:5)", "app/src/cart.js", 10),
         ("\tat org.shop.Cart.total(Cart.java:33)", "org/shop/Cart.java", 33),
