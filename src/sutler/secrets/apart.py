@@ -31,7 +31,7 @@ _MACHINE = re.compile(
     re.MULTILINE,
 )
 _JWK_MEMBER = re.compile(
-    r"[\"']?(?<![\w-])(?:d|p|q|dp|dq|qi|k)[\"']?[ \t]*[:=][ \t]*[\"'](?P<value>[\w+/=-]{16,2000})[\"']"
+    r"(?<![\w-])(?:d|p|q|dp|dq|qi|k)[\"']{0,2}[ \t]*[:=][ \t]*[\"']{0,2}(?P<value>[\w+/=-]{16,2000})(?=[\"',\s])"
 )
 _SEPARATOR_ROW = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*(?:\n|\Z)")
 _SQL_ITEM = re.compile(

@@ -89,11 +89,11 @@ VALUE_HEAD = (
 )
 SECURE_HEAD = r"convertto-securestring[ ]{1,4}"
 LOGIN_HEAD = (
-    r"(?<![\w-])(?P<word>password|requirepass|masterauth|rootpw|bindpw|auth_pass|_?authtoken"
+    r"(?<![\w-])(?P<word>password|requirepass|masterauth|rootpw|bindpw|auth_pass|:_authtoken"
     r"|(?:add_user|change_password|net user|wpa_passphrase|htpasswd -[a-z]*b[a-z]*(?: -c)?[ ]\S{1,80})[ ]\S{1,80}"
-    r"|(?:user|role|to)[ ][\w'\"@%.]{1,80}[ ]identified by|vault login|snyk auth|add-authtoken)[ \t]{1,8}[\"']?(?=[!-~]{3})"
+    r"|(?:user|role|to)[ ][\w'\"@%.]{1,80}[ ]identified by|vault login|snyk auth|(?:add-|ngrok )authtoken)[ \t]{1,8}[\"']?(?=[!-~]{3})"
 )
-JWK_HEAD = r"kty[\"']?[ \t]{0,4}[:=]"
+JWK_HEAD = r"kty[\"']{0,2}[ \t]{0,4}[:=]"
 TABLE_HEAD = rf"{_NAME}[`* \t]{{0,12}}\|(?!\|)"
 INSERT_HEAD = (
     r"insert[ ]{1,4}(?:ignore[ ])?into[ ]{1,4}[^\s()]{1,80}[ ]{0,4}\((?P<columns>[^()\n]{1,600})\)"

@@ -9,12 +9,13 @@ from itertools import pairwise
 
 from sutler.secrets.format_table import words
 
+_ACCENT = re.compile(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")  # of a letter outside ASCII, in JSON
 _CODECS = words("codec")
 _PUBLIC = words("public-value")
 _ALGORITHMS = words("algorithm")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+")
 _PATTERN = re.compile(
-    r"\[[^\]\s]{1,40}\][+*{?]|\[\^?[a-zA-Z0]-[a-zA-Z9][^\]\s]*\]|^\[\^?\w-\w[^\]\s]*\]$|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$|^[Mm]-?\d[\d.]*[ ,]-?[\d.]+[ ]?[A-Za-z]"
+    r"\[[^\]\s]{1,40}\][+*{?]|\[\^?[a-zA-Z0]-[a-zA-Z9][^\]\s]*\]|^\[\^?\w-\w[^\]\s]*\]$|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$|^[a-z]+:\\?\"|^[Mm]-?\d[\d.]*[ ,]-?[\d.]+[ ]?[A-Za-z]"
 )
 _PUBLIC_KEY = re.compile(
     r"MII..[DTjz]CC|MII[A-Za-z0-9]{2,3}jAN|M(?:FkwEwYHKoZ|HYwEAYHKoZ|IGfMA0GCSq|CowBQYDK2V)|(?:ssh-\w+ )?AAAA(?:[BC]3N|E2V)"
@@ -24,10 +25,10 @@ _IDENTIFIERS = re.compile(
     r"\[?(?:TLS|SSL)_\w+(?:,\w*)*|S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]{1,8}-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
     r"|[\^~=<>v]{0,3}\d+(?:\.\d+){1,3}(?:[-+.][a-z]+[\d.]*)?(?:\(.*)?|#[0-9a-f]{3,8}|[0-2](?:\.\d+){4,}(?:\\x00)?"
     r"|[\^~<>]=?\d[\d.]*(?:[|, ]{1,3}[\^~<>=]{0,2}\d[\d.]*)*|(?:arn:[a-z-]+|npm):\S+|[\w.]+(?:/\w+)+@\d{4}-\d\d-\d\d\S*"
-    r"|ENC\[[A-Z0-9_]+,data:\S*",
+    r"|[a-z]+(?:[-_][a-z]+)*[-_]v?\d+(?:\.[\dx]+)+|ENC\[[A-Z0-9_]+,data:\S*|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\[?[0-9a-f]{1,4}(?::[0-9a-f]{0,4}){3,7}(?:\]\S*)?",
     re.IGNORECASE,
-)  # Windows accounts, SPDX licences, versions, colours, object identifiers, names of resources;
-# and what sops has encrypted
+)  # Windows accounts, SPDX licences, versions, colours, object identifiers, names of resources,
+# what sops has encrypted, moments and addresses
 _PLACE = re.compile(
     r"[\w.-]+:\d{2,5}(?:/[\w.-]*)?(?:,[\w.-]+:\d{2,5})*|(?:\d{1,3}\.){3}\d{1,3}(?:[/,:].*)?"
 )
@@ -60,6 +61,7 @@ _GENERATED = re.compile(r"[A-Za-z0-9+_-]{16,}")
 @lru_cache(maxsize=4096)
 def is_harmless(value: str) -> bool:
     """Return whether the value by itself shows that it is no secret."""
+    value = _ACCENT.sub("\u00e9", value)
     lowered = value.lower()
     return (
         (value.isalpha() and not value.isascii())
@@ -90,7 +92,8 @@ def _is_other_script(value: str) -> bool:
 def is_translation(value: str, path: str) -> bool:
     """Return whether a value is the word for a password in a file of translations: `"password":
     "Heslo"`."""
-    return _TRANSLATIONS.search(path) is not None and not any(map(str.isdigit, value))
+    plain = _ACCENT.sub("", value)
+    return _TRANSLATIONS.search(path) is not None and not any(map(str.isdigit, plain))
 
 
 def _is_algorithm(value: str) -> bool:

@@ -204,7 +204,7 @@ def _in_list(at: Stretch, how: How, wrap: str, after: int) -> How:
 
 
 _LOOKUP = re.compile(
-    r"(?<![\w])(?:require|import|getenv|get|env|table|locator|find|query\w*|gettext|i18n|t|_)[ ]?\(\Z",
+    r"(?<![\w])(?:require|import|getenv|get|env|table|locator|find|id|css|xpath|query\w*|gettext|i18n|t|_)[ ]?\(\Z",
     re.IGNORECASE,
 )
 
@@ -230,6 +230,7 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
         if raw[0] == ":" == at.text[here - 1] or raw[0] == "&":  # `PKey::RSA`, `token=&page=2`
             continue
         raw = raw[: raw.find("&")] if raw.find("&") > 0 else raw
+        raw = raw.partition(",")[0] if _MEMBERS.match(raw) else raw
         if following := _NEXT_PAIR.search(raw):
             raw = raw[: following.start()]
         raw = raw.rstrip(",;)}].")
@@ -256,6 +257,7 @@ def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:
     return head[0].endswith(":") or (before[-1:] == " " and before[:1].isalpha())
 
 
+_MEMBERS = re.compile(r"\w{1,40},\w{1,40}:")  # of a literal object: `{password:1,hidden:2}`
 _COMMAND = re.compile(r"(?:[A-Z][a-z]+)+-[A-Z][A-Za-z]+")  # of PowerShell: `$password = Get-Secret`
 _ASSIGNED = re.compile(r"[ ]=[ ]")  # what stands before is a type: `let token_id: Base64Data = …`
 _YAML = re.compile(

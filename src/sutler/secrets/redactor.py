@@ -292,7 +292,7 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
 def _restates(value: str, name: str) -> bool:
     """Return whether a value is its name, or the end of it: `this.keyType = keyType`,
     `PREF_PASSCODE_DELAY = "passcode_delay"`."""
-    letters, named = _letters(value), _letters(name.rpartition(".")[2])
+    letters, named = _letters(value.rpartition(":")[2]), _letters(name.rpartition(".")[2])
     return letters == named or (len(letters) >= _TELLING_END and named.endswith(letters))
 
 

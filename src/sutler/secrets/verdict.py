@@ -221,7 +221,7 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
         constant = int(value) & (int(value) - 1) == 0  # zero or a power of two
         return 0.6 if len(value) >= _DIGITS[kind] and not counting(value) and not constant else 0.0
     if kind == "secret" and "=" in value.rstrip("="):  # a cookie: the part after the name
-        return 0.7 if any(is_random(part, 8) for part in re.split(r"[=;&]", value)) else 0.0
+        return 0.7 if any(is_random(part, 10) for part in re.split(r"[=;&\"\\]", value)) else 0.0
     if len(_ESCAPE.sub("", value)) < 4:
         return 0.0
     if _CODE.match(value) and not _is_dotted_value(value, kind, how, loose):
@@ -359,7 +359,7 @@ def judge_basic(value: str) -> float:
         pair = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
     except (binascii.Error, ValueError):
         return 0.0
-    return 0.9 if pair.partition(":")[2] and pair.isprintable() else 0.0
+    return 0.9 if pair.partition(":")[2] and pair.rstrip("\r\n").isprintable() else 0.0
 
 
 def judge_header(scheme: str, value: str) -> float:

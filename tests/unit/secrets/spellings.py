@@ -315,6 +315,8 @@ def _encoded(draw: random.Random) -> Iterator[Planted]:
             f'const k = {{kty: "EC", crv: "P-256", x: "{value(draw, 43)}", d: "{d}", q: "{q}"}};\n',
         ),
         ("jwk.json", f'{{\n  "kty": "RSA",\n  "d": "{d}",\n  "q": "{q}"\n}}\n'),
+        ("jwk.yaml", f"keys:\n  - kty: oct\n    k: {q}\n    d: {d}\n"),
+        ("jwk.cs", f'var k = @"{{""kty"": ""RSA"", ""d"": ""{d}"", ""q"": ""{q}""}}";\n'),
         ("jwk.py", f"KEY = {{'d': '{d}', 'kty': 'oct', 'k': '{q}'}}\n"),
     ):
         yield Planted("names", path, text, (d, q))
