@@ -29,6 +29,7 @@ from sutler.fleet.lookup import Cards, Shelf, best_repositories, find
 from sutler.fleet.queue import Queue, Unit, open_queue
 from sutler.languages.terms import terms_of
 from sutler.ranking import Reader, rank
+from sutler.ranking.query import analyse
 
 LEAST, MOST = 200_000, 4_000_000
 """Bytes of the files of a mirror that is no project of a task."""
@@ -133,7 +134,7 @@ def measured(
     spent = 1000 * (time.process_time() - started)
     shelf = Shelf(queue, [units[repo]])
     single = {item.path for item in rank(Reader(shelf, shelf.facts), task, limit=FIRST)}
-    ranked = [name for name, _ in best_repositories(cards, task)]
+    ranked = [name for name, _ in best_repositories(cards, analyse(task).terms)]
     plain = by_paths(words, task)
     return Row(
         instance.split,
@@ -172,7 +173,9 @@ def _report_repositories(instances: Sequence[Instance], cards: Cards) -> None:
         places: defaultdict[str, list[int]] = defaultdict(list)
         for instance in instances:
             if instance.split == split:
-                ranked = [name for name, _ in best_repositories(cards, masked(instance))]
+                ranked = [
+                    name for name, _ in best_repositories(cards, analyse(masked(instance)).terms)
+                ]
                 name = instance.repo.rpartition("/")[2]
                 places[name].append(ranked.index(name) if name in ranked else 999)
         for below in (1, 5):

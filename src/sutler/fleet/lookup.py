@@ -28,29 +28,34 @@ from sutler.fleet.postings import Lookup
 from sutler.fleet.queue import Queue, Unit
 from sutler.languages.extract import extract
 from sutler.languages.facts import NO_FACTS, Facts, Region
-from sutler.languages.terms import checksum, terms_of
+from sutler.languages.terms import checksum
 from sutler.pack.options import Options
 from sutler.pack.project import Packing, Project
 from sutler.paths import basename
 from sutler.ranking import Reader, rank
-from sutler.ranking.index import Bag, Doc, bag_of, indexed_part, path_words, word_terms
+from sutler.ranking.index import Doc, path_words, role_of, word_terms
 from sutler.ranking.query import analyse
 from sutler.scan.classify import facts_of
+from sutler.scan.snapshot import Role
 from sutler.secrets.cleaner import Clean
 from sutler.secrets.format_table import file_rules
 
-FACTS = 1
+FACTS = 2
 """Version of the stored facts of a blob."""
 _LEVEL = 6  # of compression
 
 
 class Indexed(Struct, frozen=True, array_like=True):
-    """Stored facts of a blob: the facts of its text, its words, and its findings (rule, line,
-    confidence), masked."""
+    """Stored facts of a blob: the facts of its text, encoded; its role by that text; and its
+    findings (rule, line, confidence), masked."""
 
-    facts: Facts
-    bag: Bag
+    raw: Raw
+    role: Role
     findings: tuple[tuple[str, int, float], ...]
+
+    @property
+    def facts(self) -> Facts:
+        return _FACTS.decode(self.raw)
 
 
 def fact_name(path: str) -> str:
@@ -74,9 +79,9 @@ def packed(path: str, text: str, clean: Clean) -> bytes:
     name = rule_name(path)
     safe = clean(text, name)
     findings = tuple((item.rule, item.line, item.confidence) for item in safe.findings)
-    bag = bag_of(name, indexed_part(name, safe.text))
-    body = msgspec.msgpack.encode(Indexed(extract(name, safe.text), bag, findings))
-    return zlib.compress(body, _LEVEL)
+    raw = Raw(msgspec.msgpack.encode(extract(name, safe.text)))
+    role = role_of(name, safe.text)
+    return zlib.compress(msgspec.msgpack.encode(Indexed(raw, role, findings)), _LEVEL)
 
 
 def unpacked(path: str, body: bytes) -> Indexed:
@@ -84,13 +89,11 @@ def unpacked(path: str, body: bytes) -> Indexed:
     then its text."""
     indexed = _INDEXED.decode(zlib.decompress(body))
     role = facts_of(path).role
-    if role == "source":
-        return indexed
-    return Indexed(indexed.facts, replace(indexed.bag, role=role), indexed.findings)
+    return indexed if role == "source" else replace(indexed, role=role)
 
 
 _INDEXED = msgspec.msgpack.Decoder(Indexed)
-_FACTS = msgspec.msgpack.Decoder(tuple[Facts, Raw, Raw])  # of an `Indexed`
+_FACTS = msgspec.msgpack.Decoder(Facts)
 _CARD = msgspec.msgpack.Decoder(dict[str, int])
 _HEAD = msgspec.msgpack.Decoder(tuple[int, bytes])
 
@@ -100,7 +103,10 @@ REPOSITORIES = 5
 FILES = 500
 """Number of files among which the ranker chooses."""
 _NARROWING = 60  # words of a task that choose these
-RANKED = 30
+PARSED = 50
+"""Number of files whose facts are read: no more of the right files are among the first ten with
+more."""
+RANKED = 20
 """Number of files that are ranked with reasons."""
 _MARKS = ("", "=")
 """Prefixes of a card's terms: those of texts, counted by files, and those of the names of
@@ -124,24 +130,23 @@ class Place(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-def keep(unit: Unit, files: Iterable[tuple[str, str, Indexed]], queue: Queue) -> None:
+def keep(unit: Unit, files: Iterable[tuple[str, str, Role, Facts]], queue: Queue) -> None:
     """Store the card and the index of a repository."""
     card: Counter[str] = Counter()
-    split: dict[bytes, tuple[str, ...]] = {}
 
-    def row(path: str, blob: str, indexed: Indexed) -> tuple[Doc, Counter[str]]:
-        bag, counts = indexed.bag, Counter[str]()
-        for words in (bag.words, path_words(path)):
-            for word, count in words.items():
-                terms = split.get(word)
-                if terms is None:
-                    terms = split[word] = tuple(word_terms(word))
-                for term in terms:
-                    counts[term] += count
-        card.update(term for term in counts if term[0] != "/")
-        for symbol in indexed.facts.symbols:
-            card.update(f"={term}" for term in terms_of(symbol.name))
-        return Doc(path, blob, bag.role, bag.language, sum(bag.words.values())), counts
+    def row(path: str, blob: str, role: Role, facts: Facts) -> tuple[Doc, Mapping[str, int]]:
+        counts = Counter[str]()
+        for term, fields in facts.terms.items():
+            if in_text := fields & 255:
+                counts[term] = in_text
+            if in_names := fields >> 8 & 255:
+                card[f"={term}"] += in_names
+        card.update(counts.keys())
+        words = counts.total()
+        for word, count in path_words(path).items():
+            for term in word_terms(word):
+                counts[term] += count
+        return Doc(path, blob, role, facts.language, words), counts
 
     index = postings.build(row(*file) for file in files)
     body = zlib.compress(msgspec.msgpack.encode(dict(sorted(card.items()))), _LEVEL)
@@ -199,9 +204,8 @@ class Cards:
         return head
 
 
-def best_repositories(cards: Cards, task: str) -> list[tuple[str, float]]:
-    """Rank repositories by BM25 over their cards, best first."""
-    terms = analyse(task).terms
+def best_repositories(cards: Cards, terms: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Rank repositories for the weighted terms of a task by BM25 over their cards, best first."""
     cards.seek(mark + term for term in terms for mark in _MARKS)
     docs = cards.lookup.docs
     mean = sum(doc.words for doc in docs.values()) / len(docs) if docs else 1.0
@@ -220,9 +224,11 @@ def best_repositories(cards: Cards, task: str) -> list[tuple[str, float]]:
 
 class Shelf:
     """The files of a few repositories as one word index; each path begins with its repository. With
-    a task, only the files that share the most words with it; the ranker reads no others."""
+    the terms of a task, only the files that share the most with it; the ranker reads no others."""
 
-    def __init__(self, queue: Queue, units: Iterable[Unit], task: str = "") -> None:
+    def __init__(
+        self, queue: Queue, units: Iterable[Unit], terms: Mapping[str, float] | None = None
+    ) -> None:
         self._queue = queue
         self._rows: dict[str, dict[int, int]] = {}
         self._parts: list[Lookup] = []
@@ -235,7 +241,7 @@ class Shelf:
                 base += len(part.docs)
                 self._parts.append(part)
                 owners.append(unit)
-        chosen = self._best(task) if task else range(base)
+        chosen = self._best(terms) if terms else range(base)
         self._docs: dict[int, Doc] = {}
         self.origins: dict[str, tuple[Unit, str]] = {}
         for unit, part in zip(owners, self._parts, strict=True):
@@ -248,9 +254,8 @@ class Shelf:
     def documents(self) -> dict[int, Doc]:
         return self._docs
 
-    def _best(self, task: str) -> set[int]:
+    def _best(self, terms: Mapping[str, float]) -> set[int]:
         """Choose the files that share the most words with a task, by BM25."""
-        terms = analyse(task).terms
         strongest = sorted(terms, key=lambda term: (-terms[term], term))[:_NARROWING]
         words = {number: doc.words for part in self._parts for number, doc in part.docs.items()}
         mean = sum(words.values()) / len(words) if words else 1.0
@@ -291,28 +296,40 @@ class Shelf:
             for name, body in self._queue.facts_of(some, version).items()
         }
         bodies = (held.get((doc.digest, fact_name(self.origins[doc.path][1]))) for doc in docs)
-        return [_FACTS.decode(zlib.decompress(body))[0] if body else NO_FACTS for body in bodies]
+        return [
+            _INDEXED.decode(zlib.decompress(body)).facts if body else NO_FACTS for body in bodies
+        ]
 
 
 def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
     """Return the places in all indexed repositories that a task needs, best first."""
     units = {unit.repo: unit for unit in queue.units(state="done", kind="index")}
-    best = best_repositories(Cards(queue, units), task)[:REPOSITORIES]
+    if not units:
+        raise UsageError(
+            "no repository of the fleet has an index yet",
+            next_step="make them with 'sutler fleet run index'",
+        )
+    terms = analyse(task).terms
+    best = best_repositories(Cards(queue, units), terms)[:REPOSITORIES]
     if not best:
         return ()
     top = best[0][1]
     factors = {repo: (score / top) ** _TRUST for repo, score in best}
-    shelf = Shelf(queue, [units[repo] for repo in factors], task)
+    shelf = Shelf(queue, [units[repo] for repo in factors], terms)
     reader = Reader(shelf, shelf.facts)
+    ranked = [
+        (item.score * factors[shelf.origins[item.path][0].repo], item)
+        for item in rank(reader, task, limit=max(limit, RANKED), parsed=PARSED)
+    ]
+    ranked.sort(key=lambda pair: (-pair[0], pair[1].path))
     numbers = {doc.path: number for number, doc in reader.docs.items()}
-    weights = analyse(task).terms
+    weights = {checksum(term): weight for term, weight in terms.items()}
     places = []
-    for ranked in rank(reader, task, limit=max(limit, RANKED)):
-        unit, path = shelf.origins[ranked.path]
-        score = ranked.score * factors[unit.repo]
-        start, end = _best_lines(reader.regions(numbers[ranked.path]), weights)
-        places.append(Place(unit.repo, path, start, end, score, ranked.reasons))
-    return tuple(sorted(places, key=lambda place: (-place.score, place.repo, place.path))[:limit])
+    for score, item in ranked[:limit]:
+        unit, path = shelf.origins[item.path]
+        start, end = _best_lines(reader.regions(numbers[item.path]), weights)
+        places.append(Place(unit.repo, path, start, end, score, item.reasons))
+    return tuple(places)
 
 
 def pack(fleet: Fleet, queue: Queue, task: str, folder: str, **options: Unpack[Options]) -> Packing:
@@ -324,23 +341,20 @@ def pack(fleet: Fleet, queue: Queue, task: str, folder: str, **options: Unpack[O
     for place in find(queue, task, PACKED):
         chosen.setdefault(place.repo, []).append(place.path)
     if not chosen:
-        raise UsageError(
-            "nothing in the fleet matches the task",
-            next_step="see with 'sutler fleet status' whether an index is done, or use other words",
-        )
+        raise UsageError("nothing in the fleet matches the task", next_step="use other words")
     for repo, paths in sorted(chosen.items()):
         export_files(sources[repo], trees[repo], paths, os.path.join(folder, repo))
     return Project(folder).pack(goal=task, **options)
 
 
-def _best_lines(regions: Sequence[Region], weights: Mapping[str, float]) -> tuple[int, int]:
+def _best_lines(regions: Sequence[Region], weights: Mapping[int, float]) -> tuple[int, int]:
+    """Return the region that holds the most terms, by their check sums."""
     if not regions:
         return 1, 1
-    sums = {checksum(term): weight for term, weight in weights.items()}
 
     def worth(region: Region) -> float:
         marks = memoryview(region.terms).cast("I") if region.terms else ()
-        matches = sum(sums.get(mark, 0.0) for mark in marks)
+        matches = sum([weights[mark] for mark in marks if mark in weights])
         # A long region matches more terms by its length alone.
         return matches / math.sqrt(region.end - region.start + 2)
 

@@ -7,8 +7,6 @@ shards that are compressed one by one."""
 from __future__ import annotations
 
 import zlib
-from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from zlib import crc32
 
@@ -17,16 +15,14 @@ from msgspec import Raw, Struct
 
 from sutler.ranking.index import Doc
 
-KEYS = 40
+KEYS = 20
 """Approximate number of terms in a shard: a query reads a shard for nearly each of its terms."""
-_MOST = 0xFFFF  # a count has two bytes
-_NUMBER = array("I").itemsize
 _LEVEL = 6
 
 
 class Postings(Struct, frozen=True, array_like=True):
-    """Documents, and shards of terms: for each term the numbers of its documents and its counts in
-    them. Each part is compressed."""
+    """Documents, and shards of terms: for each term the numbers of its documents, each with its
+    count there. Each part is compressed."""
 
     docs: bytes
     shards: tuple[bytes, ...]
@@ -35,20 +31,19 @@ class Postings(Struct, frozen=True, array_like=True):
 def build(docs: Iterable[tuple[Doc, Mapping[str, int]]]) -> Postings:
     """Build the postings of documents, each with its terms and their counts."""
     kept: list[Doc] = []
-    held: defaultdict[str, tuple[array[int], array[int]]] = defaultdict(
-        lambda: (array("I"), array("H"))
-    )
+    held: dict[str, list[int]] = {}
     for number, (doc, terms) in enumerate(docs):
         kept.append(doc)
         for term, count in terms.items():
-            numbers, counts = held[term]
-            numbers.append(number)
-            counts.append(min(count, _MOST))
-    size = 1 << (len(held) // KEYS).bit_length()
-    shards: list[dict[str, tuple[bytes, bytes]]] = [{} for _ in range(size)]
+            row = held.get(term)
+            if row is None:
+                held[term] = [number, count]
+            else:
+                row += number, count
+    size = 1 + (1 << (len(held) // KEYS).bit_length())
+    shards: list[dict[str, list[int]]] = [{} for _ in range(size)]
     for term in sorted(held):
-        numbers, counts = held[term]
-        shards[shard_of(term, size)][term] = (numbers.tobytes(), counts.tobytes())
+        shards[shard_of(term, size)][term] = held[term]
     return Postings(_packed(kept), tuple(map(_packed, shards)))
 
 
@@ -69,14 +64,8 @@ class Lookup:
         row = self._open[at].get(term)
         if row is None:
             return {}
-        numbers, counts = _ROW.decode(row)
-        return dict(
-            zip(
-                map(self._base.__add__, memoryview(numbers).cast("I")),
-                memoryview(counts).cast("H"),
-                strict=True,
-            )
-        )
+        numbers = _ROW.decode(row)
+        return dict(zip(map(self._base.__add__, numbers[::2]), numbers[1::2], strict=True))
 
 
 def dumps(postings: Postings) -> bytes:
@@ -88,8 +77,9 @@ def loads(data: bytes) -> Postings:
 
 
 def shard_of(term: str, size: int) -> int:
-    """Return the number of the shard that has a term."""
-    return crc32(term.encode("utf-8", "surrogatepass")) % size
+    """Return the number of the shard that has a term. The first has those of paths: they are few,
+    and a query has each of its terms as one."""
+    return 0 if term[:1] == "/" else 1 + crc32(term.encode("utf-8", "surrogatepass")) % (size - 1)
 
 
 def _packed(value: object) -> bytes:
@@ -99,5 +89,5 @@ def _packed(value: object) -> bytes:
 _encode = msgspec.msgpack.Encoder().encode
 _DOCS = msgspec.msgpack.Decoder(tuple[Doc, ...])
 _SHARD = msgspec.msgpack.Decoder(dict[str, Raw])  # a query reads a row or two of a shard
-_ROW = msgspec.msgpack.Decoder(tuple[bytes, bytes])
+_ROW = msgspec.msgpack.Decoder(list[int])
 _POSTINGS = msgspec.msgpack.Decoder(Postings)

@@ -22,10 +22,12 @@ from sutler.fleet.export import batches, export, sketch, whole
 from sutler.fleet.lookup import Indexed
 from sutler.fleet.queue import Queue, Unit
 from sutler.formats.document import CleanText
+from sutler.languages.facts import Facts
 from sutler.pack.project import Project
 from sutler.pack.tree_secrets import shared_values
 from sutler.paths import RelPath, wire_path
 from sutler.scan.classify import facts_of
+from sutler.scan.snapshot import Role
 from sutler.scan.text import decode
 from sutler.secrets.cleaner import PER_FILE, Numbering, masked, numbered
 from sutler.secrets.shared_values import SharedValues, values_of
@@ -199,8 +201,10 @@ def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
     files: list[dict[str, Any]] = []
     symbols: list[dict[str, Any]] = []
     imports: list[dict[str, Any]] = []
+    indexed: list[tuple[str, str, Role, Facts]] = []
     for path, item in stored.items():
         facts, place = item.facts, {"repo": unit.repo, "tree": unit.tree, "path": path}
+        indexed.append((path, tree.blobs[path].id, item.role, facts))
         files.append(
             place
             | {
@@ -228,8 +232,7 @@ def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
             | {"text": hide(row.text), "line": row.line, "targets": hide(" ".join(row.targets))}
             for row in facts.imports
         ]
-    files_of_index = [(path, tree.blobs[path].id, item) for path, item in stored.items()]
-    lookup.keep(unit, files_of_index, queue)
+    lookup.keep(unit, indexed, queue)
     return {"files": files, "symbols": symbols, "imports": imports}
 
 

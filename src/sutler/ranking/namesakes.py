@@ -84,6 +84,8 @@ def _best_name(reader: Reader, worth: Mapping[str, float], number: int) -> float
     for symbol in reader.facts(number).symbols:
         name = symbol.name.rpartition("::")[2]
         terms = split(name)
+        if worth.keys().isdisjoint(terms):
+            continue
         if len(terms) > 1:
             terms = tuple(term for term in terms if term != whole(name))
         asked = sum(worth.get(term, 0.0) for term in terms)

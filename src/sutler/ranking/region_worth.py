@@ -37,10 +37,9 @@ def lens_of(query: Query, worth: Mapping[str, float]) -> Lens:
 
 def lexical(region: Region, lens: Lens) -> float:
     """Sum the worth of the task's terms that a region holds."""
-    sums = array("I")
-    sums.frombytes(region.terms)
     by_sum = lens.by_sum
-    return sum(by_sum[number] for number in sums if number in by_sum)
+    sums = memoryview(region.terms).cast("I") if region.terms else ()
+    return sum([by_sum[number] for number in sums if number in by_sum])
 
 
 def passage(regions: Sequence[Region], lens: Lens) -> float:

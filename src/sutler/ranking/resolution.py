@@ -180,6 +180,7 @@ class Links:
         self._by_stem: dict[str, list[int]] = {}
         self._by_pair: dict[tuple[str, str], list[int]] = {}
         self._imported: dict[int, list[int]] = {}
+        self._resolved: dict[tuple[str, str], list[int]] = {}
         self._by_name: dict[str, list[int]] = {}
         self._by_bare: dict[str, list[int]] = {}
         self._by_folder: dict[str, list[int]] = {}
@@ -246,7 +247,11 @@ class Links:
         sureness: dict[int, float] = {}
         imports = self._reader.facts(number).imports
         for target in sorted({target for item in imports for target in item.targets}):
-            hits = self._resolve(target, doc)
+            # Only a relative import depends on the file; the same modules are imported by many.
+            key = target, doc.path if target.startswith(".") else doc.language
+            hits = self._resolved.get(key)
+            if hits is None:
+                hits = self._resolved[key] = self._resolve(target, doc)
             for hit in hits:
                 if hit != number:
                     sureness[hit] = max(sureness.get(hit, 0.0), 1 / len(hits))

@@ -64,11 +64,12 @@ def rank(
     past: Past | None = None,
     weights: Weights = WEIGHTS,
     limit: int | None = None,
+    parsed: int = PARSED,
 ) -> tuple[Ranked, ...]:
     """Rank files by their worth for a task, in two steps: words, paths and history choose the files
     to parse, and all signals order these. Files without any signal are left out."""
     query = query_of(reader, task, weights)
-    evidence = gather(reader, query, past or Past(), weights)
+    evidence = gather(reader, query, past or Past(), weights, parsed)
     table = asdict(weights)
     scored = [
         (-score, reader.docs[doc].path, doc) for doc, score in totals(evidence).items() if score > 0
@@ -154,7 +155,7 @@ def _ranked(
     )
 
 
-def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Evidence:
+def gather(reader: Reader, query: Query, past: Past, weights: Weights, parsed: int) -> Evidence:
     """Choose the files to parse; then compute their direct signals, then those that follow from the
     best files so far."""
     links = Links(reader)
@@ -172,7 +173,7 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
         "namesake": _scaled(namesakes.namesakes(query, links, reader)),
         "scope": namesakes.scoped(query, links, reader),
     }
-    chosen = _candidates(reader, query, past_values, evidence.priors, table)
+    chosen = _candidates(reader, query, past_values, evidence.priors, table)[:parsed]
     reader.parse(chosen)
     norms = signals.norms_of(reader, chosen)
     lexical = signals.score(reader, query, norms, chosen)
