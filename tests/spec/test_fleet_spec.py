@@ -152,8 +152,12 @@ def test_a_second_run_works_on_new_trees_only(mirrors: Path) -> None:
     assert ["cart0", "new.py"] in [row[:2] for row in rows(mirrors, "f")["files"]]
 
 
-def test_a_killed_worker_loses_nothing(mirrors: Path) -> None:
-    """Workers that die at any moment leave the same dataset as one that never does."""
+def test_a_killed_worker_loses_nothing(mirrors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that die at any moment leave the same dataset as one that never does, and the last
+    one removes the files that they left."""
+    place = mirrors / "temporary"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
     _calm_and_wild(mirrors, "index,secrets,pack")
     for pause in (0.6, 1.2, 2.0):
         worker = subprocess.Popen(
@@ -165,9 +169,15 @@ def test_a_killed_worker_loses_nothing(mirrors: Path) -> None:
         time.sleep(pause)
         os.killpg(worker.pid, signal.SIGKILL)
         worker.wait(LIMIT)
+    assert [item for item in place.iterdir() if item.name.startswith("sutler-fleet-")]
+    part = mirrors / "wild" / "dataset" / "files" / "repo=cart0" / "x.parquet.1.tmp"
+    part.parent.mkdir(parents=True, exist_ok=True)
+    part.touch()
     _expire(mirrors / "wild" / "fleet.db")
     sutler(mirrors, "worker", "--fleet", "wild", "--jobs", "1")
     assert rows(mirrors, "wild") == rows(mirrors, "calm")
+    assert [item for item in place.iterdir() if item.name.startswith("sutler-fleet-")] == []
+    assert not part.exists()
 
 
 def _expire(database: Path) -> None:
@@ -209,8 +219,20 @@ def test_a_unit_over_its_limit_fails_with_the_reason(mirrors: Path) -> None:
         ("fleet", "add", "--fleet", "f"),
         ("fleet", "find", "--fleet", "f"),
         ("fleet", "why", "nobody", "--fleet", "f"),
+        ("fleet", "remove", "--fleet", "f"),
+        ("fleet", "run", "--fleet", "f"),
+        ("fleet", "find", "cart", "--fleet", "f"),
     ],
-    ids=["no fleet", "unknown kind", "no source", "no task", "unknown repository"],
+    ids=[
+        "no fleet",
+        "unknown kind",
+        "no source",
+        "no task",
+        "unknown repository",
+        "no name",
+        "no repositories",
+        "no index",
+    ],
 )
 def test_wrong_words_are_explained(mirrors: Path, words: tuple[str, ...]) -> None:
     sutler(mirrors, "fleet", "init", "--fleet", "f")
@@ -219,6 +241,25 @@ def test_wrong_words_are_explained(mirrors: Path, words: tuple[str, ...]) -> Non
     )
     assert done.returncode == 2
     assert b"next:" in done.stderr
+
+
+def test_a_removed_repository_leaves_nothing(mirrors: Path) -> None:
+    """A misspelled name is answered with the one that exists."""
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    sutler(mirrors, "fleet", "add", "mirrors", "--fleet", "f")
+    sutler(mirrors, "fleet", "run", "index,secrets", "--fleet", "f")
+    done = subprocess.run(
+        [sys.executable, "-m", "sutler", "fleet", "remove", "carr1", "--fleet", "f"],
+        cwd=mirrors,
+        capture_output=True,
+        timeout=LIMIT,
+    )
+    assert (done.returncode, b"did you mean 'cart" in done.stderr) == (2, True)
+    answer = sutler(mirrors, "fleet", "remove", "cart1", "--fleet", "f")
+    assert answer == "1 repository removed, 2 left\n"
+    assert {row[0] for row in rows(mirrors, "f")["files"]} == {"cart0", "cart2"}
+    assert list((mirrors / "f" / "dataset").rglob("repo=cart1/*")) == []
+    assert "cart1" not in sutler(mirrors, "fleet", "find", "cart 1", "--fleet", "f")
 
 
 def test_a_partial_clone_fails_by_that_name(mirrors: Path) -> None:
@@ -261,7 +302,9 @@ def test_a_damaged_blob_is_no_blob_without_text(mirrors: Path) -> None:
 
 def test_a_pack_for_which_nothing_matches_is_refused_by_that_name(mirrors: Path) -> None:
     sutler(mirrors, "fleet", "init", "--fleet", "f")
-    words = ("fleet", "pack", "parse options", "--fleet", "f")
+    sutler(mirrors, "fleet", "add", "mirrors", "--fleet", "f")
+    sutler(mirrors, "fleet", "run", "index", "--fleet", "f")
+    words = ("fleet", "pack", "zebra giraffe", "--fleet", "f")
     done = subprocess.run(
         [sys.executable, "-m", "sutler", *words], cwd=mirrors, capture_output=True, timeout=LIMIT
     )

@@ -39,6 +39,14 @@ def member(here: Sutler, postgres_admin: str, tenant: str) -> str:
     return here("store", "members", "add", f"ann-{tenant}", *words).text.strip()
 
 
+def test_a_member_who_exists_keeps_the_password(
+    here: Sutler, postgres_admin: str, tenant: str, member: str
+) -> None:
+    words = ("--role", "reader", "--tenant", tenant, "--store", postgres_admin)
+    again = here("store", "members", "add", f"ann-{tenant}", *words)
+    assert (again.code, again.text, "password is as before" in again.err) == (0, "", True)
+
+
 def heads(root: Path) -> tuple[int, bool]:
     with open_ledger(str(root), os.environ) as ledger:
         return ledger.store.head()[0], ledger.verify().ok

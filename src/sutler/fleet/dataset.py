@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from sutler.errors import SutlerError, UsageError
 from sutler.fleet.queue import Unit
 
 SCHEMA_VERSION = 1
+_UNFINISHED = ".tmp"
 
 _PLACE = {
     "repo": ("string", "name of the repository in the fleet"),
@@ -104,7 +106,7 @@ def write(dataset: str, unit: Unit, rows: Mapping[str, list[dict[str, Any]]]) ->
         schema = arrow.schema([(name, kind) for name, (kind, _) in TABLES[table].items()])
         path = path_of(dataset, table, unit)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        temporary = f"{path}.{os.getpid()}.tmp"
+        temporary = f"{path}.{os.getpid()}{_UNFINISHED}"
         try:
             parquet.write_table(
                 arrow.Table.from_pylist(rows[table], schema=schema), temporary, compression="zstd"
@@ -124,6 +126,15 @@ def remove(dataset: str, unit: Unit) -> None:
         path = path_of(dataset, table, unit)
         if os.path.exists(path):
             os.unlink(path)
+
+
+def sweep(dataset: str) -> None:
+    """Delete files that a writer left unfinished; no unit may be open."""
+    for folder, _, names in os.walk(dataset):
+        for name in names:
+            if name.endswith(_UNFINISHED):
+                with suppress(FileNotFoundError):  # another worker sweeps too
+                    os.unlink(os.path.join(folder, name))
 
 
 def query(dataset: str, units: Iterable[Unit], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -40,6 +40,12 @@ _ADD = (
     "state, tries, worker, lease, reason, tables) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, '', 0, '', ?) ON CONFLICT (project, key)"
 )
+_REMOVE = (
+    "DELETE FROM fleet_units WHERE project = ? AND repo = ? AND state NOT IN ('done', 'replaced')",
+    "UPDATE fleet_units SET state = 'replaced' WHERE project = ? AND repo = ?",
+    "DELETE FROM fleet_blobs WHERE project = ? AND repo = ?",
+    "DELETE FROM fleet_repos WHERE project = ? AND repo = ?",
+)
 _COLUMNS = "key, repo, tree, kind, version, policy, state, tries, reason, tables"
 
 
@@ -87,6 +93,17 @@ class Queue:
             return self._count(query, "fleet_repos") - before
 
         return self._database.transact(work, write=True)
+
+    def remove_repositories(self, names: Iterable[str]) -> None:
+        """Remove repositories and their units; the files of finished ones are about to be removed,
+        as those of replaced ones are."""
+
+        def work(query: Query) -> None:
+            for name in names:
+                for sql in _REMOVE:
+                    query(sql, (self._project, name))
+
+        self._database.transact(work, write=True)
 
     def repositories(self) -> tuple[Repository, ...]:
         rows = self._database.select(
@@ -161,25 +178,21 @@ class Queue:
             )
             wanted = query.changes() == 1
             if wanted:
-                old = query(
+                query(
                     "UPDATE fleet_units SET state = 'replaced' WHERE project = ? AND repo = ? "
-                    "AND kind = ? AND key <> ? AND state = 'done' RETURNING key",
+                    "AND kind = ? AND key <> ? AND state = 'done'",
                     (self._project, unit.repo, unit.kind, unit.key),
                 )
             else:
-                old = query(
-                    f"{_ADD} DO NOTHING RETURNING key",
-                    _added(self._project, unit, "replaced", tables),
-                )
-            for row in old:
-                query("DELETE FROM facts WHERE project = ? AND digest = ?", (self._project, row[0]))
+                query(f"{_ADD} DO NOTHING", _added(self._project, unit, "replaced", tables))
             return wanted
 
         return self._database.transact(work, write=True)
 
     def clear(self, remove: Callable[[Unit], object]) -> None:
-        """Drop replaced units and remove their files. Until that is committed nothing can queue
-        them again, so that no new file has the name of one that is removed."""
+        """Drop replaced units with the facts of their trees, and remove their files. Until that is
+        committed nothing can queue them again, so that no new file has the name of one that is
+        removed."""
 
         def work(query: Query) -> None:
             rows = query(
@@ -188,8 +201,11 @@ class Queue:
                 f"RETURNING {_COLUMNS}",
                 (self._project, self._project),
             )
-            for row in rows:
-                remove(_unit(row))
+            for unit in map(_unit, rows):
+                query(
+                    "DELETE FROM facts WHERE project = ? AND digest = ?", (self._project, unit.key)
+                )
+                remove(unit)
 
         self._database.transact(work, write=True)
 
@@ -248,11 +264,7 @@ class Queue:
         return counts.total() - counts["done"]
 
     def fact(self, blob: str, kind: str, tool: str) -> bytes | None:
-        rows = self._database.select(
-            "SELECT body FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?",
-            (self._project, blob, kind, tool),
-        )
-        return bytes(rows[0][0]) if rows else None
+        return self.facts_of([(blob, kind)], tool).get((blob, kind))
 
     def facts_of(self, names: Iterable[tuple[str, str]], tool: str) -> dict[tuple[str, str], bytes]:
         """Return the facts that the store has of these (blob, kind)."""

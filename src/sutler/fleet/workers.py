@@ -6,16 +6,19 @@ machine that can reach the queue and the dataset."""
 
 from __future__ import annotations
 
+import errno
 import logging
 import multiprocessing
 import os
+import shutil
 import signal
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
+from hashlib import sha256
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -28,8 +31,9 @@ from sutler.fleet import dataset
 from sutler.fleet.catalogue import Fleet, located
 from sutler.fleet.queue import LEASE_SECONDS, Queue, Unit, open_queue
 from sutler.fleet.units import perform
-from sutler.system import cores
+from sutler.system import cores, fs, try_lock, unlock
 
+_LOCK = "lock"
 _BEAT = LEASE_SECONDS / 4
 _PAUSE = 0.5
 _UNITS = 100
@@ -67,10 +71,48 @@ def work(fleet: Fleet, fence: Fence) -> int:
             elif queue.open_units():
                 time.sleep(_PAUSE)
             else:
+                _sweep(fleet)
                 return finished
     finally:
         child.end()
         queue.close()
+
+
+def _folders(fleet: Fleet) -> str:
+    """Return the beginning of the names of private folders of a fleet's units."""
+    return f"sutler-fleet-{sha256(os.fsencode(fleet.folder)).hexdigest()[:12]}-"
+
+
+def _sweep(fleet: Fleet) -> None:
+    """Remove what killed workers left on this machine and in the dataset, once no unit is open."""
+    with os.scandir(tempfile.gettempdir()) as entries:
+        folders = [
+            entry.path
+            for entry in entries
+            if entry.name.startswith(_folders(fleet))
+            and entry.is_dir(follow_symlinks=False)
+            and entry.stat(follow_symlinks=False).st_uid == fs.getuid()
+        ]
+    for folder in folders:
+        with suppress(OSError), _locked(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+    dataset.sweep(fleet.dataset)
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Lock a private folder; BlockingIOError if it is locked. A unit that is done may still be
+    worked on after its lease has ended: without its files it would give other rows, under the name
+    of the right ones."""
+    path = os.path.join(folder, _LOCK)
+    fd = os.open(path, os.O_RDWR)
+    if not try_lock(fd, path):
+        os.close(fd)
+        raise BlockingIOError(errno.EAGAIN, "another process has it")
+    try:
+        yield
+    finally:
+        unlock(fd, path)
 
 
 def _settle(fleet: Fleet, unit: Unit, child: Child, queue: Queue, worker: str) -> bool:
@@ -102,10 +144,14 @@ class Child:
 
     def perform(self, unit: Unit, source: str, renew: Callable[[], object]) -> Answer:
         """Perform a unit, and renew its lease meanwhile."""
-        with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
-            if not self._left:
-                self.end()
-                self._start()
+        if not self._left:
+            self.end()
+            self._start()
+        with tempfile.TemporaryDirectory(
+            prefix=_folders(self._fleet), ignore_cleanup_errors=True
+        ) as folder:
+            with open(os.path.join(folder, _LOCK), "xb"):
+                pass
             try:
                 self._pipe.send((unit, source, folder))
                 answer = self._wait(renew)
@@ -170,7 +216,8 @@ def _answer(
     """Perform a unit. An exception becomes an Answer. Only the text of our own errors is passed on,
     because other texts may hold paths of the host."""
     try:
-        rows = perform(unit, source, os.path.join(folder, "tree"), queue)
+        with _locked(folder):
+            rows = perform(unit, source, os.path.join(folder, "tree"), queue)
         return Answer(tables=tuple(dataset.write(fleet.dataset, unit, rows)))
     except MemoryError:
         return Answer(reason=f"over the limit of {fence.memory >> 20:,} MB of memory")

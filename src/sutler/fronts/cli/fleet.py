@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from difflib import get_close_matches
 from functools import partial
 from html import escape
 
@@ -20,14 +21,16 @@ from sutler.fleet.queue import STATES, Queue, open_queue
 from sutler.fleet.units import KINDS, units_of, version_of_work
 from sutler.fronts.cli.options import add_actions, add_store, integer, one_of, value
 from sutler.fronts.console import Console, Progress
-from sutler.paths import quote
+from sutler.paths import counted, quote
 from sutler.store.atomic import write_atomic
 
 _PAUSE = 1.0  # seconds between two looks at the queue
+_NAMED = 20  # repositories that a message names
 
 ACTIONS = {
     "init": "make a fleet in the folder of --fleet",
     "add": "add repositories: URLs, checkouts, bare mirrors, folders or lists of them",
+    "remove": "remove repositories by name, with their results",
     "run": "fetch URLs and perform missing units: kinds with commas, as index,secrets,survey,pack",
     "status": "count units by state and kind, and failures by cause",
     "retry": "retry failed units",
@@ -103,6 +106,8 @@ def run_fleet(args: argparse.Namespace, console: Console) -> int:
         match args.action:
             case "add":
                 return _add(queue, args.words, console)
+            case "remove":
+                return _remove(fleet, queue, args.words, console)
             case "run":
                 _enqueue(fleet, queue, args.words, console)
             case "status":
@@ -132,8 +137,40 @@ def _add(queue: Queue, sources: list[str], console: Console) -> int:
     repositories = [item for source in sources for item in catalogue.repositories_in(source)]
     taken = {item.name: item.source for item in queue.repositories()}
     added = queue.add_repositories(catalogue.distinct(repositories, taken))
-    console.answer(f"{added:,} new repositories, {len(queue.repositories()):,} in all")
+    console.answer(f"{_repositories(added, 'new ')}, {len(queue.repositories()):,} in all")
     return 0
+
+
+def _remove(fleet: Fleet, queue: Queue, names: list[str], console: Console) -> int:
+    queue.remove_repositories([_known(queue, name) for name in names or [""]])
+    queue.clear(partial(dataset.remove, fleet.dataset))
+    queue.tidy(version_of_work())
+    console.answer(f"{_repositories(len(names))} removed, {len(queue.repositories()):,} left")
+    return 0
+
+
+def _known(queue: Queue, name: str) -> str:
+    """Return a name that the catalogue has."""
+    names = [item.name for item in queue.repositories()]
+    if name in names:
+        return name
+    close = get_close_matches(name, names, n=1)
+    raise UsageError(
+        f"no repository of the fleet is called {name[:200]!r}"
+        if name
+        else "no repository was named",
+        next_step=f"did you mean {close[0]!r}?" if close else f"its names: {_some(names)}",
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    """Format the first of these names."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return (", ".join(map(quote, names[:_NAMED])) or "none yet") + more
+
+
+def _repositories(count: int, which: str = "") -> str:
+    return f"{count:,} {which}{'repository' if count == 1 else 'repositories'}"
 
 
 def _enqueue(fleet: Fleet, queue: Queue, words: list[str], console: Console) -> None:
@@ -146,13 +183,18 @@ def _enqueue(fleet: Fleet, queue: Queue, words: list[str], console: Console) -> 
             f"no kind of work is called {unknown[0]!r}", next_step=f"use {', '.join(KINDS)}"
         )
     repositories = queue.repositories()
+    if not repositories:
+        raise UsageError(
+            "the fleet has no repositories", next_step="add some with 'sutler fleet add SOURCE'"
+        )
     failures = catalogue.refresh(fleet, repositories, os.environ)
     for reason, count in Counter(failures.values()).most_common(20):
         console.note(f"not fetched: {count:,} x {reason}")
     settings = config.resolve([config.layer_from_environment(os.environ)])
     units = list(units_of(fleet, repositories, kinds, settings))
-    if empty := len(repositories) - len({unit.repo for unit in units}):
-        console.note(f"{empty:,} repositories have no commit that can be read")
+    readable = {unit.repo for unit in units}
+    if empty := [item.name for item in repositories if item.name not in readable]:
+        console.note(f"no commit can be read: {_some(empty)}")
     present = {unit.key for unit in units}
     dropped = [
         unit
@@ -189,7 +231,7 @@ def _report(fleet: Fleet, console: Console, *, filled: bool = False) -> int:
         _status(queue, console)
         left = 0 if filled else queue.unfinished()
         if left:
-            console.note(f"not all is done: {left:,} units are open or have failed")
+            console.note(f"not all is done: {counted(left, 'unit')} open or failed")
             console.note("next: see 'sutler fleet why REPO', then 'sutler fleet retry' and run")
         return 1 if left else 0
 
@@ -208,11 +250,9 @@ def _status(queue: Queue, console: Console) -> int:
 
 
 def _why(queue: Queue, words: list[str], console: Console) -> int:
-    units = queue.units(words[0]) if words else ()
+    units = queue.units(_known(queue, words[0] if words else ""))
     if not units:
-        raise UsageError(
-            "no units of that repository", next_step="see 'sutler fleet status', then run"
-        )
+        raise UsageError("no units of that repository yet", next_step="see 'sutler fleet run'")
     rows = [f"{u.kind:10} {u.state:8} tries {u.tries}  {u.reason}".rstrip() for u in units]
     console.answer("\n".join(rows) + "\n")
     return 0
@@ -239,7 +279,9 @@ def _pack(fleet: Fleet, queue: Queue, task: str, ceiling: int, console: Console)
         packing = lookup.pack(fleet, queue, task, os.path.join(folder, "fleet"), max_tokens=ceiling)
         console.stream(packing.encoded())
         report = packing.report
-    console.note(f"{len(report.shown):,} files, {report.tokens or 0:,} of {ceiling:,} tokens")
+    console.note(
+        f"{counted(len(report.shown), 'file')}, {report.tokens or 0:,} of {ceiling:,} tokens"
+    )
     return 0
 
 

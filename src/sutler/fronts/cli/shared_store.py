@@ -133,6 +133,8 @@ def _members(args: argparse.Namespace, console: Console) -> int:
         if password:
             console.note("the member's URL, shown this once:")
             console.answer(team.url_of(url, member.login, password))
+        elif not args.no_login:
+            console.note("the login existed, its password is as before: ALTER ROLE changes it")
         return 0
     if len(words) == 2 and words[0] == "remove":
         if not team.remove_member(url, args.tenant, words[1]):
