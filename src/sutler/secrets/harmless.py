@@ -30,7 +30,7 @@ _IDENTIFIERS = re.compile(
 )  # Windows accounts, SPDX licences, versions, colours, object identifiers, names of resources,
 # what sops has encrypted, moments and addresses
 _PLACE = re.compile(
-    r"[\w.-]+:\d{2,5}(?:/[\w.-]*)?(?:,[\w.-]+:\d{2,5})*|(?:\d{1,3}\.){3}\d{1,3}(?:[/,:].*)?"
+    r"(?:[\w-]{0,40}:?@{0,2})?(?:tcp|unix)\(\S*|[\w.-]+:\d{2,5}(?:/[\w.-]*)?(?:,[\w.-]+:\d{2,5})*|(?:\d{1,3}\.){3}\d{1,3}(?:[/,:].*)?"
 )
 _SEGMENT = r"[a-z]{2,}\d?(?:[._-][a-z]+\d{0,2})*"
 _LAST_SEGMENT = r"(?:[0-9a-f]{8,64}|[A-Za-z]{2,}|\d{1,2})(?:[._-](?:[A-Za-z]{2,}|\d{1,4}))*"
@@ -48,8 +48,8 @@ _SHORTCUT = re.compile(r"(?:(?:Alt|Ctrl|Shift|Command|Cmd|Meta|Option)-)+\w+(?:\
 _REPEATED = re.compile(r"(.)\1{7}")
 _IDENTIFIER = re.compile(r"[A-Za-z]+\d?(?:[_.-][A-Za-z]+)+|[A-Za-z]+")
 _TRANSLATIONS = re.compile(
-    r"(?:^|/)(?:langs?|languages?|locales?|l10n|i18n|localis?z?ations?|translations?)(?:/|\.[a-z]{2}\b)"
-    r"|/values-[a-z]{2}[\w-]*/|\.arb\Z|(?:^|/)bundles?/|\.(?:po|pot|xlf|xliff|resx|strings)\Z|messages[\w-]*\.properties\Z|_[a-z]{2}\.properties\Z",
+    r"(?:^|/)(?:intl|messages|langs?|languages?|locales?|l10n|i18n|localis?z?ations?|translations?)(?:/|\.[a-z]{2}\b)"
+    r"|/values-[a-z]{2}[\w-]*/|\.arb\Z|(?:^|/)bundles?/|\.(?:po|pot|xlf|xliff|resx|strings)\Z|messages[\w-]*\.properties\Z|_[a-z]{2}\.properties\Z|(?:^|/)[a-z]{2,3}[-_][a-z]{2}\.[a-z]{2,10}\Z",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|creds|credential)")

@@ -44,6 +44,11 @@ HARMLESS: tuple[tuple[str, str], ...] = (
     ("sonar-project.properties", "sonar.projectKey=acme-iii_acme-iii\n"),
     ("Project.toml", 'LinearAlgebra = "37e2e46d-f89d-539d-b4ee-838fcccc9c8e"\n'),
     ("a.version", "LINEARALGEBRA_SHA1 = 51b1b94cdade9ee6771f7359cdd7a53233ba33d9\n"),
+    ("public/intl/country/da-DK.json", '"PW": "Palau",\n'),
+    ("src/i18n-data/sk_SK.yaml", "password: Heslo\n"),
+    ("a.vue", "this.passwordStrengthColor = 'orange'\n"),
+    ("a_test.go", 'expectedDSN: "username:@tcp(127.0.0.1:3306)/myDB?multiStatements=true",\n'),
+    ("a.json", '"auth_service_uid": "NmIxY2E3ZWQtMTk3NC00NGM4LTkwOTYtN2Q3OTBlM2Y2MjRmCg==",\n'),
     # keys that are public, and words of other languages
     ("a.json", '"key": "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEdvBZZ2vQRK9wgDhctj6B1c7b"\n'),
     ("a.java", 'HOST_KEY = "AAAAB3NzaC1yc2EAAAADAQABAAABAQDg6W9zVq2tP";\n'),
