@@ -122,4 +122,9 @@ def test_failed_work_may_be_done_in_another_way() -> None:
 
 def test_work_alone_has_a_result_or_none() -> None:
     assert alone(lambda: b"x" * 1_000_000, bytes) == b"x" * 1_000_000
-    assert alone(lambda: os.kill(os.getpid(), signal.SIGKILL), bytes) is None
+
+    def deadly() -> bytes:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return b"never"
+
+    assert alone(deadly, bytes) is None

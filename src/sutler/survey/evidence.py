@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 
 from msgspec import UNSET, Struct
 
@@ -40,8 +41,13 @@ def is_aside(path: str) -> bool:
     """Return whether a file lies in a folder beside the project's own code. Below `src/main/java`
     the folders are names of packages, and `org.springframework.samples` is one of them;
     `src/benchmark` is the code of a program that measures others."""
-    own = _OWN.search(path)
-    return ASIDE.search(path[: own.end()] if own else path) is not None
+    return _aside(path[: path.rfind("/") + 1])
+
+
+@lru_cache(maxsize=1 << 14)
+def _aside(folder: str) -> bool:
+    own = _OWN.search(folder)
+    return ASIDE.search(folder[: own.end()] if own else folder) is not None
 
 
 class Tree(Struct, frozen=True):
