@@ -21,7 +21,7 @@ _MATERIAL = re.compile(r"[A-Za-z0-9+/=_-]{16,}")
 _LAST = re.compile(
     r"(?P<value>(?=[+/]*[A-Za-z0-9])[A-Za-z0-9+/]{1,15}={0,2})(?:\\n)?[\"'\s,;+\\)]{0,8}\Z"
 )
-_PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|[(){};]|[A-Za-z]\.[A-Za-z]")
+_PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|[(){};]|[ ]=[ ]|[A-Za-z]\.[A-Za-z]")
 _FULL_ROW = 40
 _ROW = re.compile(
     r"[ \t\"'+#*|>.-]{0,40}(?P<value>(?:[A-Za-z0-9+/]{40,200}|(?=[A-Za-z]*[0-9+/=])[A-Za-z0-9+/]{1,39})={0,2})(?:\\n)?[\"' \t\r,;+\\)]{0,8}$",
@@ -118,7 +118,7 @@ def unwrapped(text: str, at: int) -> Iterator[tuple[int, int]]:
 
 def _trim(text: str, start: int, stop: int) -> int:
     """Exclude the end of a string literal around the material."""
-    while stop > start and text[stop - 1] in "\r \t\"'`,;+\\)":
+    while stop > start and text[stop - 1] in "\r \t\"'`,;.+\\)":
         stop -= 1
     if text[stop - 1] in "nr" and text[max(start, stop - 2)] == "\\":
         stop -= 2

@@ -223,6 +223,12 @@ def test_hits_never_cross_a_line() -> None:
     )
 
 
+def test_the_operator_behind_a_line_of_a_key_stays() -> None:
+    rows = " ..\n".join(f'    "{line}\\n"' for line in PEM.split("\n"))
+    shown = clean(f"local key =\n{rows}\n", "a.lua").split("\n")
+    assert all(line.endswith('\\n" ..') for line in shown[1:4])
+
+
 def test_threads_share_one_engine() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
