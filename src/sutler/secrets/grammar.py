@@ -27,9 +27,9 @@ _NAME = rf"(?P<name>(?:{NAMES})(?:[\w.]|-(?!>)){{0,40}}+)"
 OPEN = r"(?:\\{1,3}[\"']|[\"'`]{1,3}|&quot;|&#3[49];|&apos;)"
 _CLOSE = rf"(?P<close>(?:{OPEN}|[ ]?[\])*\x7d]|\[[0-9]{{0,6}}\]){{0,4}})"
 _GAP = r"[ \t]{0,24}+"
-# `name: type =`, and Go's `name type =`
+# `name: type =`, `name : type =` (not `:attribute=`), and Go's `name type =`
 _TYPE = (
-    r"(?:[?!]?:[ ]?[\w<>\[\]?&*.']{1,40}+(?:[ ](?:\|[ ])?\w{1,20})?[ \t]{0,8}(?==)"
+    r"(?:(?:(?<![ \t])[?!]?:[ ]?|(?<=[ \t]):[ ])[\w<>\[\]?&*.']{1,40}+(?:[ ](?:\|[ ])?\w{1,20})?[ \t]{0,8}(?==)"
     r"|(?<=[ \t])(?:\*?string|\[\]byte|as string|\{ get; (?:\w{2,9} )?set; \})[ ]{1,4}(?==))?"
 )
 # A name in one call and its value in the next: `by_id("password").send_keys("…")`.

@@ -85,8 +85,8 @@ def is_harmless(value: str) -> bool:
 
 
 def _is_other_script(value: str) -> bool:
-    """Return whether more than half of a value is letters outside ASCII: words of a language."""
-    return not value.isascii() and sum(not char.isascii() for char in value) * 2 > len(value)
+    """Return whether half of a value or more is letters outside ASCII: words of a language."""
+    return not value.isascii() and sum(not char.isascii() for char in value) * 2 >= len(value)
 
 
 def is_translation(value: str, path: str) -> bool:

@@ -318,10 +318,11 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
                 continue
             if name == "p" and not attached and value.group().isdigit():
                 continue  # a port
+            before = at.low[begin : match.start()]
+            if name == "a" and "redis" not in before and "snmp" not in before:
+                continue  # `curl -A agent`
             if not command or (
-                name == "p"
-                and command.group() in _LOGIN_FIRST
-                and " login" not in at.low[begin : match.start()]
+                name == "p" and command.group() in _LOGIN_FIRST and " login" not in before
             ):
                 continue
             if name in ("u", "user"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sutler.secrets.engines import stdlib_engine
@@ -45,5 +47,7 @@ def test_the_command_prints_reasons_and_how_to_allow(plant: Plant, sutler: Sutle
     assert ran.code == 0
     assert VALUE not in ran.text
     assert "for      a name that says password" in ran.text
-    assert 'allow    allow_secrets = ["' in ran.text
+    tags = re.findall(r'allow    allow_secrets = \["([0-9a-f]{8})"\] in ', ran.text)
+    assert tags, "the line can be copied"
+    assert f"  {tags[0]}  password = [REDACTED:" in ran.text
     assert "a secret of another file" in ran.text
