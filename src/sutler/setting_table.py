@@ -97,7 +97,8 @@ KEYS: tuple[Key, ...] = (
         "choice",
         "auto",
         "files that do not fit whole, or come after the stop: their outline, name, or nothing; "
-        "auto: outlines in a budget below 200,000 bytes without a goal, else names",
+        "auto: outlines without a goal if the budget is below 200,000 bytes or an eighth of the "
+        "files, else names",
         ("auto", "outline", "list", "none"),
     ),
     Key(

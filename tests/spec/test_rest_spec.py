@@ -57,6 +57,14 @@ def test_a_tight_pack_outlines_the_rest_by_itself(sutler: Sutler, plant: Plant) 
     assert levels("--max-bytes", "210000") == {"full"}
 
 
+def test_a_pack_of_a_large_project_outlines_the_rest(sutler: Sutler, plant: Plant) -> None:
+    """A budget that holds less than an eighth of the files has outlines, whatever its size."""
+    heads = "".join(f"def step{n}(value: int) -> int: ...\n\n\n" for n in range(9))
+    tree = {f"pkg/part{n}.py": f"{heads}def last() -> None:\n{BODY * 8}" for n in range(70)}
+    ran = sutler("pack", "--max-bytes", "210000", cwd=plant(tree))
+    assert {one.level for one in api.parse(ran.out).sections} == {"full", "outline"}
+
+
 def test_documents_leave_room_for_code(sutler: Sutler, plant: Plant) -> None:
     """A document takes a tenth of a budget that has no room for all: its head, never its tail."""
     readme = "".join(f"Sentence number {n} of the story.\n" for n in range(400))

@@ -16,6 +16,8 @@ OUTLINES_SHARE = 4
 """With outlines of the rest, one part in this many of the budget is reserved for outlines."""
 TIGHT = 200_000
 """Bytes of a budget below which outlines of more files tell more than a few more whole ones."""
+CROWD = 8
+"""Size of a project, in budgets, above which they do as well, whatever the budget."""
 LEAST_OUTLINE = 160
 """A shorter outline is not worth its frame unless outlines are asked for."""
 SMALL = 20_000
@@ -32,10 +34,10 @@ def shared_cut(cut: Cut, room: int) -> Cut:
     )
 
 
-def outlines_rest(request: Request) -> bool:
-    """Return whether files that do not fit whole are outlined: on request, or in a tight budget
-    unless lines are numbered."""
-    tight = (request.budget.room or 0) < TIGHT and not request.line_numbers
+def outlines_rest(request: Request, room: int, size: int) -> bool:
+    """Return whether files that do not fit whole are outlined: on request, or if the budget is
+    tight for the size of the files, unless lines are numbered."""
+    tight = (room < TIGHT or size > CROWD * room) and not request.line_numbers
     return request.rest == "outline" or (request.rest == "auto" and tight)
 
 

@@ -102,9 +102,9 @@ def fit_within(
     sections: list[Section] = []
     excluded: list[Excluded] = []
     cut, room = ledger.cut, ledger.request.budget.room or 0
-    if sum(choice.entry.size for choice in choices) > room:
+    if (size := sum(choice.entry.size for choice in choices)) > room:
         cut = crowded.shared_cut(cut, room)
-        ledger.outlined = crowded.outlines_rest(ledger.request)
+        ledger.outlined = crowded.outlines_rest(ledger.request, room, size)
     keys, others = list[tuple[int, Material]](), list[tuple[int, Material]]()
     missed: list[Material] = []
     for material in materials:
