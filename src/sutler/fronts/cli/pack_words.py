@@ -299,7 +299,8 @@ def _add_content(out: argparse._ArgumentGroup) -> None:
         "--rest",
         ("auto", "outline", "list", "none"),
         "files that do not fit whole, or after the stop: outline, list (names) or none; "
-        "default auto: outline without a goal below 200,000 bytes or an eighth of the files, else list",
+        "default auto: outline without a goal below 200,000 bytes or an eighth of the files, "
+        "else list",
     )
     switch(
         out,
