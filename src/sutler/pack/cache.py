@@ -209,7 +209,7 @@ class PackCache:
     def outline(self, path: str, text: str) -> str:
         """Return the outline of a clean text, cached or made. The next save drops those that this
         run did not use: in another text, a part of one may be a secret by now."""
-        parts = "\0".join((_outliner(), path, text))
+        parts = "\0".join((_code_mark(), path, text))
         key = sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
         cached = self._outlines.get(key, self.texts.outlines.get(key))
         self._outlines[key] = outline_text(path, text) if cached is None else cached
@@ -336,11 +336,11 @@ def kept_for_tree(
     kind: type[T],
     environ: Mapping[str, str],
 ) -> T:
-    """Return a value that depends on a tree's files alone, cached while none of them changes. It is
-    not cached if a file changed so recently that it may change again unnoticed."""
+    """Return a value that depends on a tree's files and our code alone, cached while none of them
+    changes. It is not cached if a file changed so recently that it may change again unnoticed."""
     started, entries = time.time_ns(), [entry for entry, _ in files]
     keys = [stat_key(entry) for entry in entries]
-    names = "\0".join([VERSION, *(entry.path for entry in entries)])
+    names = "\0".join([_code_mark(), *(entry.path for entry in entries)])
     state = sha256(names.encode("utf-8", "surrogatepass") + msgspec.msgpack.encode(keys)).digest()
     place = f"{name}-{home.project_id(root.host_path, home.key(environ))}.bin"
     kept = home.cached(place, environ) or b""
@@ -353,11 +353,13 @@ def kept_for_tree(
 
 
 @cache
-def _outliner() -> str:
-    """Return a mark of our code for languages and of the installed packages, such as grammars."""
-    ours = newest_in(os.path.dirname(languages))
+def _code_mark() -> str:
+    """Return a mark of our code that reads files, and of the installed packages, such as grammars:
+    two commits can have one version."""
+    ours = os.path.dirname(os.path.dirname(languages))
+    newest = [newest_in(os.path.join(ours, name)) for name in ("languages", "scan", "survey")]
     packages = os.path.join(os.path.dirname(msgspec.__file__), os.pardir)
-    return f"{ours} {os.stat(packages).st_mtime_ns}"
+    return f"{VERSION} {newest} {os.stat(packages).st_mtime_ns}"
 
 
 def _figures_name(name: str) -> str:

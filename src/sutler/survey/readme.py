@@ -99,7 +99,7 @@ def first_sentence(text: str, name: str = "") -> str:
     chosen = [*(named if names else []), *defining]
     if named[:1] and defining[:1]:
         place = sentences.index(named[0])
-        above = _SECTION.split(text, maxsplit=1)[0]  # a section further down has a story to tell
+        above = _SECTION.split(text, maxsplit=1)[0]  # later sections are no description
         if sentences.index(defining[0]) < place - 3 or plain.index(prose[place]) >= len(
             _paragraphs(above)
         ):

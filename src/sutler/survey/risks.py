@@ -33,8 +33,8 @@ BRANCHY = 15
 FEW_BRANCHES = 3
 """A long function with fewer is a declaration: a schema, a table, a form."""
 SOME_BRANCHES = 6
-"""A file with fewer only declares, and who uses it is no risk. A function with as many is worth
-a look in a project without a longer one."""
+"""A file with fewer branches only declares, and its number of users is no risk. A function with as
+many is shown in a project without a longer one."""
 LONGEST_LINE = 5_000
 FEW_LINES = 60
 """Users of a file of at most this many lines are no coupling: it only names something."""

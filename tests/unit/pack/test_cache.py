@@ -154,8 +154,22 @@ def test_an_outline_is_made_anew_with_another_grammar(
 ) -> None:
     root = outlined(tmp_path)
     cut_pack(root)
-    monkeypatch.setattr("sutler.pack.cache._outliner", lambda: "another")
+    monkeypatch.setattr("sutler.pack.cache._code_mark", lambda: "another")
     monkeypatch.setattr("sutler.pack.cache.outline_text", _unused)
+    with pytest.raises(AssertionError, match="holds the answer"):
+        cut_pack(root)
+
+
+def test_the_order_of_files_is_made_anew_by_other_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two commits can have one version: the order of one must not enter packs of the other."""
+    root = outlined(tmp_path)
+    monkeypatch.setattr("sutler.pack.cache.RACY_NS", -1_000_000_000)  # new files count as settled
+    first = cut_pack(root)
+    monkeypatch.setattr("sutler.pack.sources.standing_of", _unused)
+    assert cut_pack(root) == first
+    monkeypatch.setattr("sutler.pack.cache._code_mark", lambda: "another")
     with pytest.raises(AssertionError, match="holds the answer"):
         cut_pack(root)
 
